@@ -1,0 +1,96 @@
+# The commands of jingwei. Everything runs in .venv, which `make setup` makes once from requirements.lock.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+# The module that writes the generated part of docs/.
+GENERATE_DOCS ?= jingwei.testing.generate_docs
+
+# The Hypothesis profile, for those who register them: quick or deep.
+HYPOTHESIS_PROFILE ?= quick
+export HYPOTHESIS_PROFILE
+
+# How many processes pytest uses: a number, auto, or 0 for none.
+WORKERS ?= auto
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
+
+# What ruff looks at: those of them that exist.
+CODE := $(wildcard jingwei tests properties benchmarks docs)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format types contracts unit properties properties-deep docs-code \
+	bench docs changelog lock clean
+
+help: ## say what each target does
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+setup: $(STAMP) ## make .venv from requirements.lock (once; again when the lock or pyproject.toml changes)
+
+$(STAMP): requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --quiet --require-hashes -r requirements.lock
+	$(PIP) install --quiet --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+demo: $(STAMP) ## show the whole path on a small session
+	$(BIN)/jingwei demo
+
+test: $(STAMP) ## everything that must hold before a change lands
+	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory types
+	$(MAKE) --no-print-directory contracts
+	$(MAKE) --no-print-directory unit
+	$(MAKE) --no-print-directory docs-code
+	$(MAKE) --no-print-directory properties
+
+lint: $(STAMP) ## ruff: rules and format
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+
+format: $(STAMP) ## let ruff mend what it can
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+types: $(STAMP) ## mypy with the plugin of returns, pyright strict
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+contracts: $(STAMP) ## who may import whom
+	$(BIN)/lint-imports
+
+unit: $(STAMP) ## the examples in tests/
+	$(PYTEST) tests
+
+properties: $(STAMP) ## the specification, with few examples
+	$(PYTEST) properties
+
+properties-deep: ## the specification, with many examples
+	$(MAKE) --no-print-directory properties HYPOTHESIS_PROFILE=deep
+
+# docs/conftest.py holds the set-up of sybil; as a plugin it covers the README too.
+docs-code: $(STAMP) ## run the code that stands in docs/ and the README
+	$(BIN)/python -m pytest --noconftest -p docs.conftest README.md docs
+
+bench: $(STAMP) ## what benchmarks/ measures, in one run
+	$(BIN)/python -m benchmarks
+
+docs: $(STAMP) ## write the generated part of docs/ anew
+	$(BIN)/python -m $(GENERATE_DOCS)
+
+changelog: $(STAMP) ## show what the next entry of CHANGELOG.md will say
+	$(BIN)/towncrier build --draft
+
+lock: $(STAMP) ## write requirements.lock anew (with Python 3.11, the oldest that is supported)
+	$(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and "make lock needs a .venv with Python 3.11")'
+	$(BIN)/pip-compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+		--no-emit-trusted-host --strip-extras --allow-unsafe \
+		--extra cli --extra tiktoken --extra testing --extra dev \
+		--output-file requirements.lock pyproject.toml
+	! grep -nE '://| @ ' requirements.lock
+
+clean: ## remove everything that these commands made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

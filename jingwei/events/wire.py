@@ -1,0 +1,252 @@
+"""Session events as JSON Lines (rules W1 to W8).
+
+Unknown keys are ignored on the envelope and on event payloads, so that a newer writer's extra facts
+do not make a log unreadable; they are refused inside requests, responses, contexts and operations,
+where an unread key could change what a model was told or a tool did (W1).
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, final
+
+import attrs
+
+from jingwei.codec import (
+    Declarations,
+    DecodeFailed,
+    EncodeFailed,
+    Line,
+    RecordCodec,
+    RecordProblem,
+    lines_of,
+    parse_line,
+    problem_at,
+    utf8,
+)
+from jingwei.events.records import (
+    ActionContext,
+    AssistantDelta,
+    AssistantReply,
+    CustomEvent,
+    DecisionContext,
+    DoneEvent,
+    DoneStatus,
+    ErrorEvent,
+    EventKind,
+    GenerationLimits,
+    GenerationMode,
+    GenerationPartial,
+    ModeDecided,
+    ModelFailed,
+    ModelFailureCategory,
+    ModelOutcome,
+    ModelRequest,
+    ModelRequestEvent,
+    ModelRequestOptions,
+    ModelResult,
+    ModelResultEvent,
+    ModelSucceeded,
+    OperationContract,
+    OperationEffect,
+    OperationRetry,
+    PartialToolCall,
+    PlanReady,
+    RetryReview,
+    ReviewOutcome,
+    SessionEvent,
+    SessionLog,
+    StageProgress,
+    StageStatus,
+    TaskRunReported,
+    Timeout,
+    ToolCall,
+    ToolCallEvent,
+    ToolFailed,
+    ToolFailureCategory,
+    ToolOperation,
+    ToolOutcome,
+    ToolResult,
+    ToolResultEvent,
+    ToolSucceeded,
+    UserMessageEvent,
+)
+from jingwei.jsontext import JsonValue, escaped, parse_canonical, utf8_bytes
+from jingwei.messages import wire as messages_wire
+from jingwei.outcome import Failure, Outcome, Success
+
+EVENT_TYPES: Final[dict[str, type[EventKind]]] = {
+    "user_message": UserMessageEvent,
+    "assistant_delta": AssistantDelta,
+    "assistant_message": AssistantReply,
+    "model_request": ModelRequestEvent,
+    "model_result": ModelResultEvent,
+    "tool_call": ToolCallEvent,
+    "tool_result": ToolResultEvent,
+    "task_run_report": TaskRunReported,
+    "stage_progress": StageProgress,
+    "mode": ModeDecided,
+    "plan_ready": PlanReady,
+    "done": DoneEvent,
+    "error": ErrorEvent,
+    "custom": CustomEvent,
+}
+"""The tag of each event kind (W2); `docs/states.md` and the states table are written in these words."""
+
+
+def declare(wire: Declarations) -> None:
+    """The wire form of everything in `records`."""
+    messages_wire.declare(wire)
+    wire.enums(ToolFailureCategory, ModelFailureCategory, GenerationMode, StageStatus, DoneStatus)
+    wire.enums(OperationEffect, ReviewOutcome)
+    _declare_tools(wire)
+    _declare_models(wire)
+    _declare_kinds(wire)
+    wire.union(EventKind, "type", dict(EVENT_TYPES))
+    wire.record(SessionEvent)
+
+
+def _declare_tools(wire: Declarations) -> None:
+    wire.record(DecisionContext, strict=True)
+    wire.record(
+        ActionContext, strict=True, always=("provider_call_id",), below={"action_index": 2**32}
+    )
+    wire.record(OperationContract, strict=True)
+    wire.record(RetryReview, strict=True)
+    wire.record(OperationRetry, strict=True, always=("review",))
+    wire.record(ToolOperation, strict=True, always=("retry",))
+    wire.record(ToolCall)
+    wire.record(ToolSucceeded, constants={"status": "succeeded"})
+    wire.record(ToolFailed, constants={"status": "failed"})
+    wire.union(ToolOutcome, "status", {"succeeded": ToolSucceeded, "failed": ToolFailed})
+    wire.record(ToolResult)
+
+
+def _declare_models(wire: Declarations) -> None:
+    wire.record(Timeout, below={"nanos": 10**9})
+    wire.record(GenerationLimits)
+    wire.record(ModelRequestOptions, always=("max_tokens", "timeout"), below={"max_tokens": 2**32})
+    wire.record(ModelRequest, constants={"version": 1})
+    wire.record(PartialToolCall, below={"index": 2**32})
+    wire.record(GenerationPartial, always=("content", "tool_calls"))
+    wire.record(ModelSucceeded, constants={"status": "succeeded"})
+    wire.record(
+        ModelFailed,
+        constants={"status": "failed"},
+        always=("upstream_status",),
+        below={"upstream_status": 2**16},
+    )
+    wire.union(ModelOutcome, "status", {"succeeded": ModelSucceeded, "failed": ModelFailed})
+    wire.record(ModelResult, constants={"version": 1})
+
+
+def _declare_kinds(wire: Declarations) -> None:
+    for tag, cls in EVENT_TYPES.items():
+        versions: dict[str, JsonValue] = {"version": 1} if cls is AssistantReply else {}
+        versioned = ("report",) if cls is TaskRunReported else ()
+        wire.record(cls, constants={"type": tag, **versions}, versioned=versioned)
+
+
+_CODEC: Final = RecordCodec(declare)
+
+
+def decode_log(data: bytes) -> Outcome[SessionLog, DecodeFailed]:
+    """A whole log from its bytes, or the first failure by byte offset (W1 to W7). Total."""
+    events, size = list[SessionEvent](), 0
+    for line in lines_of((data,)):
+        if isinstance(line, DecodeFailed):
+            return Failure(line)
+        read = _read_line(line)
+        if isinstance(read, DecodeFailed):
+            return Failure(read)
+        events.append(read.event)
+        size += read.canonical_bytes
+    return Success(SessionLog(events=tuple(events), canonical_bytes=size))
+
+
+def decode_events(chunks: Iterable[bytes]) -> Iterator[Outcome[SessionEvent, DecodeFailed]]:
+    """A log event by event, from pieces of any size (an open binary file is such pieces).
+
+    One answer a line, in order, and no line is skipped: after a failure the next line is read, so
+    that a caller can list every broken line or stop at the first. Memory is bounded by the longest
+    line. The answers up to the first failure are those of `decode_log`.
+    """
+    for line in lines_of(chunks):
+        read = line if isinstance(line, DecodeFailed) else _read_line(line)
+        yield Failure(read) if isinstance(read, DecodeFailed) else Success(read.event)
+
+
+def read_event(value: JsonValue) -> SessionEvent | RecordProblem:
+    """One event from an already parsed value, as a host that embeds events in other JSON has it."""
+    return _CODEC.read(value, SessionEvent)
+
+
+def encode_event(event: SessionEvent) -> Outcome[bytes, EncodeFailed]:
+    """One line of a log, with its newline (W1, W8)."""
+    data = utf8(event_text(event) + "\n")
+    return Failure(data) if isinstance(data, EncodeFailed) else Success(data)
+
+
+def encode_log(events: Iterable[SessionEvent]) -> Outcome[bytes, EncodeFailed]:
+    """A whole log (W1, W8); the failure names the event by its place."""
+    lines = list[bytes]()
+    for index, event in enumerate(events):
+        data = utf8(event_text(event) + "\n", index)
+        if isinstance(data, EncodeFailed):
+            return Failure(data)
+        lines.append(data)
+    return Success(b"".join(lines))
+
+
+def session_log(events: Iterable[SessionEvent]) -> SessionLog:
+    """A log from events that a host holds in memory; each is measured once, as P2 demands."""
+    held = tuple(events)
+    return SessionLog(events=held, canonical_bytes=sum(map(event_bytes, held)))
+
+
+def event_text(event: SessionEvent) -> str:
+    """Canonical text of one event (W8), without a newline."""
+    return _CODEC.text(event)
+
+
+def event_value(event: SessionEvent) -> JsonValue:
+    """One event as plain JSON values, keys in the order of W1."""
+    return _CODEC.write(event)
+
+
+def event_bytes(event: SessionEvent) -> int:
+    """Canonical bytes of one event, without a newline; the unit of `max_input_bytes` (P2)."""
+    return utf8_bytes(event_text(event))
+
+
+def outcome_text(outcome: ToolOutcome) -> str:
+    """Canonical text of a tool's recorded outcome: what a tool message says (P8).
+
+    The common case is written by hand, since each tool result of a log passes here once; the
+    property `RenditionRecorded` holds it equal to the declared form.
+    """
+    if isinstance(outcome, ToolSucceeded):
+        return f'{{"status":"succeeded","output":{escaped(outcome.output)}}}'
+    return _CODEC.text(outcome)
+
+
+@final
+@attrs.frozen(kw_only=True)
+class _Read:
+    """An event and the length of its canonical line."""
+
+    event: SessionEvent
+    canonical_bytes: int
+
+
+def _read_line(line: Line) -> _Read | DecodeFailed:
+    value = parse_canonical(line.text)
+    if isinstance(value, dict):
+        exact = _CODEC.read_exact(value, SessionEvent)
+        if exact is not None:
+            return _Read(event=exact, canonical_bytes=utf8_bytes(line.text))
+    found = parse_line(line)
+    if isinstance(found, DecodeFailed):
+        return found
+    event = _CODEC.read(found, SessionEvent)
+    if isinstance(event, RecordProblem):
+        return problem_at(line, event)
+    return _Read(event=event, canonical_bytes=event_bytes(event))

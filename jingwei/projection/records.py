@@ -1,0 +1,222 @@
+"""What a log means for a model: groups of messages, turns, and what was left out (rules P7 to P11)."""
+
+import enum
+from collections.abc import Iterator
+from typing import Final, final
+
+import attrs
+
+from jingwei.ids import EventId, SessionId, TurnId
+from jingwei.limits import EVENTS_MAX, PROJECTION_INPUT_BYTES_MAX, PROJECTION_MESSAGES_MAX
+from jingwei.messages.failures import ShapeFailure
+from jingwei.messages.records import ModelMessage
+
+ALGORITHM_VERSION: Final = 1
+"""The meaning of a projection; a change of meaning is another number (P11)."""
+
+
+@final
+class LegacyReplies(enum.Enum):
+    """What to do with a successful turn that has no complete reply (P6)."""
+
+    REJECT = "reject"
+    OMIT = "omit"
+
+
+@final
+@attrs.frozen(kw_only=True)
+class ProjectionConfig:
+    """The host's choices and bounds (P1); every bound is inclusive and above zero.
+
+    Attributes:
+        legacy_replies: refuse a successful turn without a reply, or keep it without one.
+        max_events: events of the log.
+        max_input_bytes: canonical bytes of all events, audit payloads included.
+        max_messages: messages that the projection may hold.
+    """
+
+    legacy_replies: LegacyReplies = LegacyReplies.REJECT
+    max_events: int = EVENTS_MAX
+    max_input_bytes: int = PROJECTION_INPUT_BYTES_MAX
+    max_messages: int = PROJECTION_MESSAGES_MAX
+
+
+@final
+class GroupKind(enum.Enum):
+    """What a group stands for (P7)."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_EXCHANGE = "tool_exchange"
+
+
+@final
+@attrs.frozen(kw_only=True)
+class Group:
+    """Messages that stand or fall together (P7, P8).
+
+    Attributes:
+        turn_id: the turn it belongs to.
+        kind: its messages follow from it: one user message; an assistant message with one call and
+            the tool message that answers it; one assistant message with the complete text.
+        source_events: the events it was made from, never empty.
+        messages: what the model sees.
+        message_bytes: canonical bytes of each message, measured once here.
+    """
+
+    turn_id: TurnId
+    kind: GroupKind
+    source_events: tuple[EventId, ...]
+    messages: tuple[ModelMessage, ...]
+    message_bytes: tuple[int, ...]
+
+
+@final
+class ProjectedState(enum.Enum):
+    """How a turn stands; an exchange of a failed turn does not make the turn a success."""
+
+    COMPLETED = "completed"
+    WAITING_FOR_INPUT = "waiting_for_input"
+    CHECKPOINTED = "checkpointed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    OPEN = "open"
+
+
+@final
+@attrs.frozen(kw_only=True)
+class ProjectedTurn:
+    """One turn and its groups, in order: user, exchanges in call order, reply (P7).
+
+    Attributes:
+        turn_id: unique in the projection.
+        state: how it ended; `OPEN` only for the last one.
+        terminal_event: the event that closed it; None while open.
+        missing_complete_reply: True only under `LegacyReplies.OMIT` (P6).
+        groups: perhaps none: a turn of audit events alone projects to no message.
+    """
+
+    turn_id: TurnId
+    state: ProjectedState
+    terminal_event: EventId | None
+    missing_complete_reply: bool
+    groups: tuple[Group, ...]
+
+    @property
+    def source_events(self) -> tuple[EventId, ...]:
+        """The events of all its groups, in group order."""
+        return tuple(event_id for group in self.groups for event_id in group.source_events)
+
+    @property
+    def messages(self) -> tuple[ModelMessage, ...]:
+        """The messages of all its groups."""
+        return tuple(message for group in self.groups for message in group.messages)
+
+    @property
+    def canonical_bytes(self) -> int:
+        """Canonical bytes of its messages."""
+        return sum(sum(group.message_bytes) for group in self.groups)
+
+
+@final
+class OmissionReason(enum.Enum):
+    """Why an event is in no group (P9)."""
+
+    AUDIT = "audit"
+    MODEL_AUDIT = "model_audit"
+    STREAM_DELTA = "stream_delta"
+    UNSUCCESSFUL_REPLY = "unsuccessful_reply"
+
+
+@final
+@attrs.frozen(kw_only=True)
+class Omission:
+    """One event that the model does not see, and why."""
+
+    event_id: EventId
+    seq: int
+    reason: OmissionReason
+
+
+@final
+@attrs.frozen(kw_only=True)
+class Projection:
+    """A valid projection. Made by `project` and `admit_projection` only: its type says that the
+    history checks of B2 hold, and nothing downstream repeats them.
+
+    Attributes:
+        algorithm_version: 1 (P11).
+        session_id: the session asked for.
+        config: as it was used.
+        source_event_count: events of the log.
+        source_tail: the last event's id; None for an empty log.
+        turns: in physical order, each with its groups.
+        omitted: every event that is in no group, strictly increasing by seq.
+        group_count: groups of all turns.
+        message_count: messages of all groups.
+        canonical_bytes: canonical bytes of all messages.
+        shape_failure: the first shape rule (M3) that the messages break, with its index among them;
+            None when a request can hold them. Recorded arguments that are no object are the only cause.
+    """
+
+    algorithm_version: int
+    session_id: SessionId
+    config: ProjectionConfig
+    source_event_count: int
+    source_tail: EventId | None
+    turns: tuple[ProjectedTurn, ...]
+    omitted: tuple[Omission, ...]
+    group_count: int
+    message_count: int
+    canonical_bytes: int
+    shape_failure: ShapeFailure | None
+
+    @property
+    def groups(self) -> Iterator[Group]:
+        """All groups, in order."""
+        return (group for turn in self.turns for group in turn.groups)
+
+    @property
+    def messages(self) -> Iterator[ModelMessage]:
+        """All messages, in order."""
+        return (message for group in self.groups for message in group.messages)
+
+
+@final
+@attrs.frozen(kw_only=True)
+class ForeignTurn:
+    """A turn as somebody else's JSON states it."""
+
+    turn_id: TurnId
+    state: ProjectedState
+    terminal_event: EventId | None
+    missing_complete_reply: bool
+
+
+@final
+@attrs.frozen(kw_only=True)
+class ForeignGroup:
+    """A group as somebody else's JSON states it."""
+
+    turn_id: TurnId
+    kind: GroupKind
+    source_events: tuple[EventId, ...]
+    messages: tuple[ModelMessage, ...]
+
+
+@final
+@attrs.frozen(kw_only=True)
+class ForeignProjection:
+    """A projection from outside: decoded, not yet believed. `admit_projection` makes it a `Projection`.
+
+    Sizes are not part of it; they are computed again on admission.
+    """
+
+    algorithm_version: int
+    session_id: SessionId
+    source_event_count: int
+    source_tail: EventId | None
+    config: ProjectionConfig
+    groups: tuple[ForeignGroup, ...]
+    turns: tuple[ForeignTurn, ...]
+    omitted: tuple[Omission, ...]
