@@ -157,6 +157,7 @@ class _Walk:
             source_event_count=len(log.events),
             source_tail=log.events[-1].event_id if log.events else None,
             turns=tuple(self.turns),
+            sources=tuple([turn.sources for turn in self.turns]),
             omitted=tuple(self.omitted),
             group_count=self.groups,
             message_count=self.messages,

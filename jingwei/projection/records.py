@@ -85,37 +85,50 @@ class ProjectedState(enum.Enum):
 
 @final
 @attrs.frozen(kw_only=True)
+class TurnSources:
+    """A turn and the events of all its groups, in group order: the part of a turn that reports share.
+
+    Attributes:
+        turn_id: unique in the projection.
+        source_events: concatenated over the groups.
+    """
+
+    turn_id: TurnId
+    source_events: tuple[EventId, ...]
+
+
+@final
+@attrs.frozen(kw_only=True)
 class ProjectedTurn:
     """One turn and its groups, in order: user, exchanges in call order, reply (P7).
 
     Attributes:
-        turn_id: unique in the projection.
+        sources: its id and source events.
         state: how it ended; `OPEN` only for the last one.
         terminal_event: the event that closed it; None while open.
         missing_complete_reply: True only under `LegacyReplies.OMIT` (P6).
         groups: perhaps none: a turn of audit events alone projects to no message.
+        message_count: messages of all its groups.
+        canonical_bytes: canonical bytes of its messages.
     """
 
-    turn_id: TurnId
+    sources: TurnSources
     state: ProjectedState
     terminal_event: EventId | None
     missing_complete_reply: bool
     groups: tuple[Group, ...]
+    message_count: int
+    canonical_bytes: int
 
     @property
-    def source_events(self) -> tuple[EventId, ...]:
-        """The events of all its groups, in group order."""
-        return tuple(event_id for group in self.groups for event_id in group.source_events)
+    def turn_id(self) -> TurnId:
+        """Its id, unique in the projection."""
+        return self.sources.turn_id
 
     @property
-    def messages(self) -> tuple[ModelMessage, ...]:
+    def messages(self) -> Iterator[ModelMessage]:
         """The messages of all its groups."""
-        return tuple(message for group in self.groups for message in group.messages)
-
-    @property
-    def canonical_bytes(self) -> int:
-        """Canonical bytes of its messages."""
-        return sum(sum(group.message_bytes) for group in self.groups)
+        return (message for group in self.groups for message in group.messages)
 
 
 @final
@@ -151,6 +164,7 @@ class Projection:
         source_event_count: events of the log.
         source_tail: the last event's id; None for an empty log.
         turns: in physical order, each with its groups.
+        sources: the sources of the turns, in the same order; shared with every report.
         omitted: every event that is in no group, strictly increasing by seq.
         group_count: groups of all turns.
         message_count: messages of all groups.
@@ -165,6 +179,7 @@ class Projection:
     source_event_count: int
     source_tail: EventId | None
     turns: tuple[ProjectedTurn, ...]
+    sources: tuple[TurnSources, ...]
     omitted: tuple[Omission, ...]
     group_count: int
     message_count: int
@@ -220,3 +235,24 @@ class ForeignProjection:
     groups: tuple[ForeignGroup, ...]
     turns: tuple[ForeignTurn, ...]
     omitted: tuple[Omission, ...]
+
+
+def turn_of(
+    turn_id: TurnId,
+    state: ProjectedState,
+    terminal_event: EventId | None,
+    groups: tuple[Group, ...],
+    *,
+    missing_complete_reply: bool,
+) -> ProjectedTurn:
+    """A turn with its sums."""
+    sources = tuple([event_id for group in groups for event_id in group.source_events])
+    return ProjectedTurn(
+        sources=TurnSources(turn_id=turn_id, source_events=sources),
+        state=state,
+        terminal_event=terminal_event,
+        missing_complete_reply=missing_complete_reply,
+        groups=groups,
+        message_count=sum([len(group.messages) for group in groups]),
+        canonical_bytes=sum([sum(group.message_bytes) for group in groups]),
+    )

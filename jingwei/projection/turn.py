@@ -44,6 +44,7 @@ from jingwei.projection.records import (
     ProjectedState,
     ProjectedTurn,
     ProjectionConfig,
+    turn_of,
 )
 
 _SUCCESSFUL = frozenset(
@@ -141,12 +142,12 @@ class OpenTurn:
 
     def projected(self, groups: tuple[Group, ...]) -> ProjectedTurn:
         """The finished turn around its groups."""
-        return ProjectedTurn(
-            turn_id=self.turn_id,
-            state=self._ended,
-            terminal_event=None if self._terminal is None else self._terminal.event_id,
+        return turn_of(
+            self.turn_id,
+            self._ended,
+            None if self._terminal is None else self._terminal.event_id,
+            groups,
             missing_complete_reply=self._misses_reply(),
-            groups=groups,
         )
 
     def omissions(self) -> list[Omission]:

@@ -1,0 +1,730 @@
+"""The spine: history and inputs to the exact request, or the reason why there is none (rules B).
+
+    candidates -> plan -> assemble -> count -> fit -> survive -> report
+
+Strategies propose, `build` disposes: each candidate request is assembled and counted *whole*, and
+what is returned was the last one counted.
+"""
+
+import hashlib
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Final, Protocol, assert_never, final
+
+import attrs
+
+from jingwei.ids import TurnId, is_blank
+from jingwei.limits import TOKENS_BOUND, Bound, LimitExceeded
+from jingwei.messages.records import (
+    AssistantMessage,
+    GenerationConstraint,
+    GenerationRequest,
+    ModelMessage,
+    SystemMessage,
+    TextConstraint,
+    ToolMessage,
+    UserMessage,
+)
+from jingwei.messages.shape import constraint_failure, messages_failure
+from jingwei.messages.wire import constraint_bytes, constraint_text, message_bytes, message_text
+from jingwei.outcome import Failure, Outcome, Success
+from jingwei.projection.admit import admitted, groups_failure, turns_failure
+from jingwei.projection.failures import NotAdmitted
+from jingwei.projection.records import (
+    ALGORITHM_VERSION,
+    ForeignProjection,
+    ProjectedState,
+    ProjectedTurn,
+    Projection,
+)
+from jingwei.report.failures import (
+    BuildFailure,
+    CounterFailed,
+    CountLimit,
+    DoesNotFit,
+    InvalidInput,
+    InvalidInputReason,
+    Overflow,
+    OverflowWhat,
+    ShapeInvalid,
+    SurvivalBroken,
+    UnverifiedCount,
+    UnverifiedReason,
+)
+from jingwei.report.records import Attempt, BuildReport, MessageRole, SentMessage, TurnLedger
+from jingwei.request.counting import AdditiveCounter, CountRefused, TokenCounter
+from jingwei.request.records import (
+    BudgetMode,
+    BuildLimits,
+    ContextBudget,
+    ContextTarget,
+    TokenBoundEvidence,
+    TokenCount,
+)
+from jingwei.selection.records import (
+    InvalidPlan,
+    InvalidPlanReason,
+    Plan,
+    PlanStep,
+    Reduction,
+    Room,
+    TurnCandidate,
+)
+from jingwei.selection.search import (
+    Accepted,
+    CountNext,
+    Exhausted,
+    Search,
+    SearchState,
+    next_move,
+    resolved,
+    told,
+)
+from jingwei.selection.strategies import OldestTurnFirst, Strategy
+
+BUILD_VERSION: Final = 1
+"""The meaning of a build; a change of meaning is another number (B6)."""
+
+
+@final
+@attrs.frozen(kw_only=True)
+class BuildInputs:
+    """What a build gets besides the history (B1).
+
+    Attributes:
+        current: the running turn: starts with a user message, may hold its finished tool exchanges;
+            all of it is kept.
+        target: for whom tokens are counted.
+        budget: how many there are.
+        system: the host's instructions, all kept, in front.
+        constraint: the form of the answer, sent unchanged.
+        pinned_turns: turns of the history that must be kept whole.
+        state_version: the host's own label, carried into the report.
+        limits: bounds on the work.
+    """
+
+    current: tuple[ModelMessage, ...]
+    target: ContextTarget
+    budget: ContextBudget
+    system: tuple[str, ...] = ()
+    constraint: GenerationConstraint = TextConstraint()
+    pinned_turns: tuple[TurnId, ...] = ()
+    state_version: str | None = None
+    limits: BuildLimits = BuildLimits()
+
+
+@final
+@attrs.frozen(kw_only=True)
+class BuiltContext:
+    """The exact request, and why it is that (B3, B6). It fits by the counter that was given (B7)."""
+
+    request: GenerationRequest
+    report: BuildReport
+
+
+class ContextBuilder(Protocol):
+    """What a host may put in the place of `build`; the property suite is its contract too."""
+
+    def __call__(
+        self,
+        history: Projection,
+        inputs: BuildInputs,
+        counter: TokenCounter,
+        *,
+        strategy: Strategy,
+        search: Search,
+    ) -> Outcome[BuiltContext, BuildFailure]:
+        """Build one request."""
+        ...
+
+
+def build(
+    history: Projection,
+    inputs: BuildInputs,
+    counter: TokenCounter,
+    *,
+    strategy: Strategy = OldestTurnFirst(),  # noqa: B008  # an immutable record without fields
+    search: Search = Search.AUTO,
+) -> Outcome[BuiltContext, BuildFailure]:
+    """The request that keeps the most of the history within the budget, or why there is none.
+
+    Args:
+        history: closed turns, from `project` or `admit_projection`.
+        inputs: everything else that is sent, and the budget.
+        counter: counts whole requests; an exception that it raises is not swallowed.
+        strategy: proposes what to leave out; the default drops oldest turns first.
+        search: how the fewest steps are looked for.
+
+    Returns:
+        A request for which `system + messages + constraint + template + output_reserve +
+        safety_margin <= window` holds by `counter` (B5, B7), or one of `BuildFailure`.
+    """
+    refused = inputs_failure(_size_of(history), inputs)
+    if refused is None:
+        refused = _open_turn_failure(history.turns) or _pins_failure(history.turns, inputs)
+    if refused is None:
+        refused = _reserve_failure(inputs) or _full_shape_failure(history, inputs)
+    if refused is not None:
+        return Failure(refused)
+    return _planned(history, inputs, counter, strategy, search)
+
+
+def build_foreign(
+    history: ForeignProjection,
+    inputs: BuildInputs,
+    counter: TokenCounter,
+    *,
+    strategy: Strategy = OldestTurnFirst(),  # noqa: B008  # an immutable record without fields
+    search: Search = Search.AUTO,
+) -> Outcome[BuiltContext, BuildFailure]:
+    """`build` for a projection from outside, every check of B2 in its order.
+
+    A host that builds more than once from one projection admits it once (`admit_projection`) and
+    calls `build`; only the order in which several faults are told differs.
+    """
+    whole = admitted(history)
+    refused = inputs_failure(_size_of(whole), inputs)
+    if refused is None:
+        refused = (
+            _not_admitted(turns_failure(history))
+            or _open_turn_failure(whole.turns)
+            or _pins_failure(whole.turns, inputs)
+            or _not_admitted(groups_failure(history))
+        )
+    if refused is not None:
+        return Failure(refused)
+    return build(whole, inputs, counter, strategy=strategy, search=search)
+
+
+# --- checks before any trimming (B2) --------------------------------------------------------------
+
+
+@final
+@attrs.frozen(kw_only=True)
+class _HistorySize:
+    """What the first checks look at, of any history."""
+
+    version: int
+    groups: int
+    turns: int
+    canonical_bytes: int
+    messages: int
+
+
+def _size_of(history: Projection) -> _HistorySize:
+    return _HistorySize(
+        version=history.algorithm_version,
+        groups=history.group_count,
+        turns=len(history.turns),
+        canonical_bytes=history.canonical_bytes,
+        messages=history.message_count,
+    )
+
+
+def inputs_failure(size: _HistorySize, inputs: BuildInputs) -> BuildFailure | None:
+    """The checks of B2 that do not look into the history, in their order."""
+    return (
+        _zero_failure(inputs)
+        or _output_evidence_failure(inputs.budget)
+        or _limit_failure(size, inputs)
+        or _version_failure(size)
+        or _current_failure(inputs.current)
+    )
+
+
+def _zero_failure(inputs: BuildInputs) -> InvalidInput | None:
+    for name, value in attrs.asdict(inputs.limits).items():
+        if value <= 0:
+            return _invalid(InvalidInputReason.ZERO_LIMIT, f"/limits/{name}")
+    if inputs.budget.window_tokens <= 0:
+        return _invalid(InvalidInputReason.ZERO_WINDOW, "/budget/window_tokens")
+    if inputs.budget.output_reserve <= 0:
+        return _invalid(InvalidInputReason.ZERO_OUTPUT_RESERVE, "/budget/output_reserve")
+    if is_blank(inputs.target.model):
+        return _invalid(InvalidInputReason.BLANK_MODEL, "/target/model")
+    if is_blank(inputs.target.template_revision):
+        return _invalid(InvalidInputReason.BLANK_TEMPLATE_REVISION, "/target/template_revision")
+    return None
+
+
+def _output_evidence_failure(budget: ContextBudget) -> UnverifiedCount | None:
+    verified = budget.output_evidence is TokenBoundEvidence.VERIFIED_UPPER_BOUND
+    if budget.mode is BudgetMode.SOFT or verified:
+        return None
+    return UnverifiedCount(reason=UnverifiedReason.OUTPUT_EVIDENCE)
+
+
+def _limit_failure(size: _HistorySize, inputs: BuildInputs) -> LimitExceeded | None:
+    limits = inputs.limits
+    own = [*_system_messages(inputs), *inputs.current]
+    needs = (
+        (Bound.GROUPS, limits.max_groups, size.groups),
+        (Bound.TURNS, limits.max_turns, size.turns),
+        (
+            Bound.INPUT_BYTES,
+            limits.max_input_bytes,
+            size.canonical_bytes + sum(map(message_bytes, own)) + constraint_bytes(inputs.constraint),
+        ),
+        (Bound.MESSAGES, limits.max_messages, size.messages + len(own)),
+    )
+    for what, limit, actual in needs:
+        if actual > limit:
+            return LimitExceeded(what=what, limit=limit, actual=actual)
+    return None
+
+
+def _version_failure(size: _HistorySize) -> InvalidInput | None:
+    if size.version == ALGORITHM_VERSION:
+        return None
+    reason = InvalidInputReason.UNSUPPORTED_PROJECTION_VERSION
+    return _invalid(reason, "/projection/algorithm_version")
+
+
+def _current_failure(current: Sequence[ModelMessage]) -> InvalidInput | ShapeInvalid | None:
+    if not current:
+        return _invalid(InvalidInputReason.CURRENT_EMPTY, "/current")
+    if not isinstance(current[0], UserMessage):
+        return _invalid(InvalidInputReason.CURRENT_NOT_USER_FIRST, "/current/0")
+    for index, message in enumerate(current):
+        if isinstance(message, SystemMessage):
+            return _invalid(InvalidInputReason.CURRENT_HAS_SYSTEM, f"/current/{index}")
+    broken = messages_failure(current)
+    return None if broken is None else ShapeInvalid(error=broken)
+
+
+def _open_turn_failure(turns: Sequence[ProjectedTurn]) -> InvalidInput | None:
+    for index, turn in enumerate(turns):
+        if turn.state is ProjectedState.OPEN:
+            return _invalid(InvalidInputReason.OPEN_TURN, f"/projection/turns/{index}/state")
+    return None
+
+
+def _pins_failure(turns: Sequence[ProjectedTurn], inputs: BuildInputs) -> InvalidInput | None:
+    if not inputs.pinned_turns:
+        return None
+    known, seen = {turn.turn_id for turn in turns}, set[TurnId]()
+    for index, pin in enumerate(inputs.pinned_turns):
+        if pin in seen:
+            return _invalid(InvalidInputReason.DUPLICATE_PIN, f"/pinned_turns/{index}")
+        if pin not in known:
+            return _invalid(InvalidInputReason.UNKNOWN_PIN, f"/pinned_turns/{index}")
+        seen.add(pin)
+    return None
+
+
+def _reserve_failure(inputs: BuildInputs) -> Overflow | None:
+    margin = inputs.budget.safety_margin
+    if margin < 0 or _reserved(inputs.budget) >= TOKENS_BOUND:
+        return Overflow(what=OverflowWhat.RESERVED)
+    return None
+
+
+def _full_shape_failure(history: Projection, inputs: BuildInputs) -> ShapeInvalid | None:
+    """M3 over the full, untrimmed request.
+
+    Its parts are closed groups, and M3 looks at nothing across closed groups; so the history's own
+    first failure (carried by its type) is the request's, moved by the system messages in front.
+    """
+    broken = history.shape_failure
+    if broken is not None:
+        index = getattr(broken, "index", None)
+        if isinstance(index, int):
+            broken = attrs.evolve(broken, index=index + len(inputs.system))
+    else:
+        broken = constraint_failure(inputs.constraint)
+    return None if broken is None else ShapeInvalid(error=broken)
+
+
+def _not_admitted(failure: NotAdmitted | None) -> InvalidInput | None:
+    if failure is None:
+        return None
+    return _invalid(InvalidInputReason(failure.reason.value), f"/projection{failure.path}")
+
+
+def _invalid(reason: InvalidInputReason, path: str | None) -> InvalidInput:
+    return InvalidInput(reason=reason, path=path)
+
+
+# --- candidates and plan (R1, R5) -----------------------------------------------------------------
+
+
+def _planned(
+    history: Projection,
+    inputs: BuildInputs,
+    counter: TokenCounter,
+    strategy: Strategy,
+    search: Search,
+) -> Outcome[BuiltContext, BuildFailure]:
+    candidates = candidates_of(history, inputs.pinned_turns)
+    own = sum(map(message_bytes, [*_system_messages(inputs), *inputs.current]))
+    required = own + constraint_bytes(inputs.constraint) + history.canonical_bytes
+    room = Room(
+        window_tokens=inputs.budget.window_tokens,
+        reserved_tokens=_reserved(inputs.budget),
+        required_bytes=required - sum([candidate.canonical_bytes for candidate in candidates]),
+    )
+    plan = strategy.plan(candidates, room)
+    refused = plan_failure(plan, candidates, history)
+    if refused is not None:
+        return Failure(refused)
+    draft = _Draft(history, inputs, plan)
+    additive = isinstance(counter, AdditiveCounter)
+    ran = resolved(
+        search,
+        additive=additive,
+        steps=len(plan.steps),
+        count_calls=inputs.limits.max_count_calls,
+    )
+    return _Fit(draft, counter, strategy.name, ran).run()
+
+
+def candidates_of(history: Projection, pinned: Iterable[TurnId]) -> tuple[TurnCandidate, ...]:
+    """Turns that may be left out, oldest first: not pinned (R1) and not without messages (R5)."""
+    protected = frozenset(pinned)
+    return tuple(
+        [
+            TurnCandidate(
+                turn_id=turn.turn_id,
+                position=position,
+                message_count=turn.message_count,
+                canonical_bytes=turn.canonical_bytes,
+            )
+            for position, turn in enumerate(history.turns)
+            if turn.message_count and turn.turn_id not in protected
+        ]
+    )
+
+
+def plan_failure(
+    plan: Plan, candidates: Sequence[TurnCandidate], history: Projection
+) -> InvalidPlan | None:
+    """The first reduction that names what is no candidate, or names one twice (R1)."""
+    allowed = {candidate.turn_id for candidate in candidates}
+    taken = set[TurnId]()
+    for step, reduction in _numbered(plan):
+        if reduction.turn_id in taken:
+            return _bad_plan(step, InvalidPlanReason.REPEATED, reduction)
+        if reduction.turn_id not in allowed:
+            pinned = any(t.turn_id == reduction.turn_id and t.message_count for t in history.turns)
+            reason = InvalidPlanReason.PINNED if pinned else InvalidPlanReason.UNKNOWN_CANDIDATE
+            return _bad_plan(step, reason, reduction)
+        taken.add(reduction.turn_id)
+    return None
+
+
+def _numbered(plan: Plan) -> Iterator[tuple[int | None, Reduction]]:
+    for reduction in plan.base:
+        yield None, reduction
+    for index, step in enumerate(plan.steps):
+        for reduction in step.reductions:
+            yield index, reduction
+
+
+def _bad_plan(step: int | None, reason: InvalidPlanReason, reduction: Reduction) -> InvalidPlan:
+    return InvalidPlan(step=step, reason=reason, turn_id=reduction.turn_id)
+
+
+# --- candidate requests (B3) ----------------------------------------------------------------------
+
+
+@final
+class _Draft:
+    """History, inputs and plan, laid out so that the request after k steps is a walk over what stays.
+
+    `ranks[i]` is the number of the step that drops turn i: -1 for the base, `len(plan.steps)` for
+    never; the turn stands in the request after k steps when its rank is at least k.
+    """
+
+    def __init__(self, history: Projection, inputs: BuildInputs, plan: Plan) -> None:
+        self.history = history
+        self.inputs = inputs
+        self.plan = plan
+        self.system = _system_messages(inputs)
+        self.steps = len(plan.steps)
+        rank = {
+            reduction.turn_id: -1 if step is None else step for step, reduction in _numbered(plan)
+        }
+        self.ranks = [rank.get(turn.turn_id, self.steps) for turn in history.turns]
+
+    def request(self, steps: int) -> GenerationRequest:
+        """System, the kept turns in their order, current; the constraint unchanged (B3)."""
+        kept = [
+            turn.messages for turn, rank in zip(self.history.turns, self.ranks, strict=True) if rank >= steps
+        ]
+        return GenerationRequest(
+            messages=(*self.system, *chain.from_iterable(kept), *self.inputs.current),
+            constraint=self.inputs.constraint,
+        )
+
+    def removed(self, steps: int) -> int:
+        """Turns left out after `steps` steps."""
+        return sum([rank < steps for rank in self.ranks])
+
+    def reductions(self, steps: int) -> tuple[Reduction, ...]:
+        """What was done after `steps` steps, in plan order."""
+        applied: tuple[PlanStep, ...] = self.plan.steps[:steps]
+        return (*self.plan.base, *chain.from_iterable(step.reductions for step in applied))
+
+    def turns_by_step(self) -> list[list[ProjectedTurn]]:
+        """The turns that each step drops; the last entry holds those that no step drops."""
+        by_step = [list[ProjectedTurn]() for _ in range(self.steps + 1)]
+        for turn, rank in zip(self.history.turns, self.ranks, strict=True):
+            if rank >= 0:
+                by_step[rank].append(turn)
+        return by_step
+
+
+# --- fit: count whole candidates until the search closes (B4, B5) ---------------------------------
+
+
+@final
+class _Fit:
+    """The loop's own memory; never leaves `build`."""
+
+    def __init__(self, draft: _Draft, counter: TokenCounter, strategy: str, search: Search) -> None:
+        self.draft = draft
+        self.inputs = draft.inputs
+        self.counter = counter
+        self.strategy = strategy
+        self.search = search
+        self.available = self.inputs.budget.window_tokens - _reserved(self.inputs.budget)
+        self.sizes = _Sizes(draft)
+        self.attempts = list[Attempt]()
+        self.request = GenerationRequest(messages=())
+
+    def run(self) -> Outcome[BuiltContext, BuildFailure]:
+        """Ask the search what to count, count it whole, tell the search; until it closes."""
+        state = self.start()
+        while True:
+            move = next_move(state, self.hint())
+            match move:
+                case CountNext():
+                    if len(self.attempts) == self.inputs.limits.max_count_calls:
+                        limit = self.inputs.limits.max_count_calls
+                        return Failure(CountLimit(limit=limit, report=self.report()))
+                    failure = self.count(move.steps)
+                    if failure is not None:
+                        return Failure(failure)
+                    fits = self.attempts[-1].total_reserved <= self.inputs.budget.window_tokens
+                    state = told(state, move, fits=fits)
+                case Accepted():
+                    return self.accepted()
+                case Exhausted():
+                    whole = self.search is Search.LINEAR or isinstance(self.counter, AdditiveCounter)
+                    return Failure(DoesNotFit(exhaustive=whole, report=self.report()))
+                case _:
+                    assert_never(move)
+
+    def start(self) -> SearchState:
+        """Where the search begins; an additive counter's own costs say where it will end."""
+        if self.search is Search.LINEAR:
+            return SearchState(search=self.search, last=self.draft.steps)
+        if isinstance(self.counter, AdditiveCounter):
+            needed = _needed_by_costs(self.draft, self.counter, self.available)
+            guess = min(max(needed - 1, 0), self.draft.steps)
+            guess = self.draft.steps if needed > self.draft.steps else guess
+            return SearchState(search=self.search, last=self.draft.steps, guess=guess, trusted=True)
+        guess = self.sizes.needed(1, 4, self.available)
+        return SearchState(search=self.search, last=self.draft.steps, guess=guess)
+
+    def hint(self) -> int:
+        """The smallest k that fits if tokens keep the ratio to bytes that the last count showed."""
+        if self.search is Search.LINEAR or not self.attempts:
+            return 0
+        last = self.attempts[-1]
+        size = self.sizes.kept[last.plan_steps]
+        return self.sizes.needed(last.count.tokens.total, max(size, 1), self.available)
+
+    def count(self, steps: int) -> BuildFailure | None:
+        """Count the request after `steps` steps whole, and note the attempt (B4)."""
+        self.request = self.draft.request(steps)
+        match self.counter.count(self.inputs.target, self.request):
+            case Failure(CountRefused(reason=reason)):
+                return CounterFailed(reason=reason, report=self.report())
+            case Success(count):
+                pass
+        failure = count_failure(count, self.inputs.target, self.inputs.budget)
+        if failure is not None:
+            return attrs.evolve(failure, report=self.report())
+        self.attempts.append(
+            Attempt(
+                removed_turns=self.draft.removed(steps),
+                plan_steps=steps,
+                count=count,
+                total_reserved=count.tokens.total + _reserved(self.inputs.budget),
+            )
+        )
+        return None
+
+    def accepted(self) -> Outcome[BuiltContext, BuildFailure]:
+        """Look at the accepted request once more before it leaves (B8)."""
+        missing = missing_content(self.request, self.draft.history, self.inputs)
+        if missing:
+            return Failure(SurvivalBroken(missing=missing, report=self.report()))
+        return Success(BuiltContext(request=self.request, report=self.report()))
+
+    def report(self) -> BuildReport:
+        """The report up to the last counted candidate (B6)."""
+        history, inputs = self.draft.history, self.inputs
+        steps = self.attempts[-1].plan_steps if self.attempts else 0
+        counted = self.request.messages if self.attempts else ()
+        return BuildReport(
+            algorithm_version=BUILD_VERSION,
+            projection_version=history.algorithm_version,
+            strategy=self.strategy,
+            search=self.search,
+            session_id=history.session_id,
+            source_tail=history.source_tail,
+            source_event_count=history.source_event_count,
+            state_version=inputs.state_version,
+            target=inputs.target,
+            budget=inputs.budget,
+            limits=inputs.limits,
+            system_messages=len(inputs.system),
+            current_messages=len(inputs.current),
+            turns=TurnLedger(
+                sources=history.sources,
+                pinned=inputs.pinned_turns,
+                reductions=self.draft.reductions(steps),
+            ),
+            attempts=tuple(self.attempts),
+            sent=tuple([_sent(message, self.counter) for message in counted]),
+            constraint_digest=digest(constraint_text(inputs.constraint)),
+            summary_digest=None,
+            items_digest=None,
+        )
+
+
+def count_failure(
+    count: TokenCount, target: ContextTarget, budget: ContextBudget
+) -> UnverifiedCount | InvalidInput | Overflow | None:
+    """Why a counter's answer cannot be used (B4, C1), without a report yet."""
+    if count.target != target:
+        return UnverifiedCount(reason=UnverifiedReason.TARGET)
+    if is_blank(count.method):
+        return UnverifiedCount(reason=UnverifiedReason.BLANK_METHOD)
+    verified = count.evidence is TokenBoundEvidence.VERIFIED_UPPER_BOUND
+    if budget.mode is BudgetMode.HARD and not verified:
+        return UnverifiedCount(reason=UnverifiedReason.EVIDENCE)
+    tokens = count.tokens
+    parts = (tokens.system, tokens.messages, tokens.constraint, tokens.template)
+    if min(parts) < 0 or tokens.total >= TOKENS_BOUND:
+        return Overflow(what=OverflowWhat.COUNT)
+    if tokens.total == 0:
+        return _invalid(InvalidInputReason.ZERO_COUNT, None)
+    if tokens.total + _reserved(budget) >= TOKENS_BOUND:
+        return Overflow(what=OverflowWhat.TOTAL)
+    return None
+
+
+def missing_content(
+    request: GenerationRequest, history: Projection, inputs: BuildInputs
+) -> tuple[str, ...]:
+    """What must stand in the request, unchanged and in order, and does not (B8).
+
+    Reads the build's inputs, not what the assembler made of them.
+    """
+    pinned = frozenset(inputs.pinned_turns)
+    required = chain(
+        ((f"/system/{i}", SystemMessage(content=text)) for i, text in enumerate(inputs.system)),
+        (
+            (f"/pinned_turns/{turn.turn_id}", message)
+            for turn in history.turns
+            if turn.turn_id in pinned
+            for message in turn.messages
+        ),
+        ((f"/current/{i}", message) for i, message in enumerate(inputs.current)),
+    )
+    at, missing = 0, dict[str, None]()
+    for name, message in required:
+        try:
+            at = request.messages.index(message, at) + 1
+        except ValueError:
+            missing[name] = None
+    return tuple(missing)
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a canonical text's bytes, in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# --- where a bisecting search should start --------------------------------------------------------
+
+
+def _needed_by_costs(draft: _Draft, counter: AdditiveCounter, available: int) -> int:
+    """The smallest k that fits by an additive counter's costs; steps + 1 when none does.
+
+    Walks from the request that keeps the least towards the one that keeps the most, and stops where
+    it no longer fits: so it looks at what is kept, not at what is dropped.
+    """
+    by_step = draft.turns_by_step()
+    cost = counter.fixed_cost(draft.inputs.constraint)
+    cost += _cost(counter, chain(draft.system, draft.inputs.current))
+    cost += _cost(counter, chain.from_iterable(turn.messages for turn in by_step[-1]))
+    for step in range(draft.steps, -1, -1):
+        if cost > available:
+            return step + 1
+        if step:
+            freed = chain.from_iterable(turn.messages for turn in by_step[step - 1])
+            cost += _cost(counter, freed)
+    return 0
+
+
+def _cost(counter: AdditiveCounter, messages: Iterable[ModelMessage]) -> int:
+    return sum(map(counter.message_cost, messages))
+
+
+@final
+class _Sizes:
+    """Canonical bytes of every candidate request, from the sizes that the projection carries."""
+
+    def __init__(self, draft: _Draft) -> None:
+        own = sum(map(message_bytes, chain(draft.system, draft.inputs.current)))
+        size = own + constraint_bytes(draft.inputs.constraint)
+        kept = list[int]()
+        for turns in reversed(draft.turns_by_step()):
+            size += sum([turn.canonical_bytes for turn in turns])
+            kept.append(size)
+        self.kept = kept[::-1]
+
+    def needed(self, tokens: int, size: int, available: int) -> int:
+        """The smallest k whose bytes, at `tokens` tokens per `size` bytes, fit; else the last k."""
+        room = available * size // max(tokens, 1)
+        # kept falls with k; searched from its small end.
+        fitting = bisect_left([-kept for kept in self.kept], -room)
+        return min(fitting, len(self.kept) - 1)
+
+
+# --- small things ---------------------------------------------------------------------------------
+
+
+def _reserved(budget: ContextBudget) -> int:
+    return budget.output_reserve + budget.safety_margin
+
+
+def _system_messages(inputs: BuildInputs) -> tuple[SystemMessage, ...]:
+    return tuple([SystemMessage(content=text) for text in inputs.system])
+
+
+def _sent(message: ModelMessage, counter: TokenCounter) -> SentMessage:
+    return SentMessage(
+        role=_role(message),
+        digest=digest(message_text(message)),
+        cost=counter.message_cost(message) if isinstance(counter, AdditiveCounter) else None,
+    )
+
+
+def _role(message: ModelMessage) -> MessageRole:
+    match message:
+        case SystemMessage():
+            return MessageRole.SYSTEM
+        case UserMessage():
+            return MessageRole.USER
+        case AssistantMessage():
+            return MessageRole.ASSISTANT
+        case ToolMessage():
+            return MessageRole.TOOL
+        case _:
+            assert_never(message)
