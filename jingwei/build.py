@@ -26,7 +26,7 @@ from jingwei.messages.records import (
     ToolMessage,
     UserMessage,
 )
-from jingwei.messages.shape import constraint_failure, messages_failure
+from jingwei.messages.shape import constraint_failure, messages_failure, moved
 from jingwei.messages.wire import constraint_bytes, constraint_text, message_bytes, message_text
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.projection.admit import admitted, groups_failure, turns_failure
@@ -81,7 +81,7 @@ from jingwei.selection.search import (
     resolved,
     told,
 )
-from jingwei.selection.strategies import OldestTurnFirst, Strategy
+from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
 
 BUILD_VERSION: Final = 1
 """The meaning of a build; a change of meaning is another number (B6)."""
@@ -108,10 +108,10 @@ class BuildInputs:
     target: ContextTarget
     budget: ContextBudget
     system: tuple[str, ...] = ()
-    constraint: GenerationConstraint = TextConstraint()
+    constraint: GenerationConstraint = TextConstraint()  # noqa: RUF009  # immutable
     pinned_turns: tuple[TurnId, ...] = ()
     state_version: str | None = None
-    limits: BuildLimits = BuildLimits()
+    limits: BuildLimits = BuildLimits()  # noqa: RUF009  # immutable
 
 
 @final
@@ -144,7 +144,7 @@ def build(
     inputs: BuildInputs,
     counter: TokenCounter,
     *,
-    strategy: Strategy = OldestTurnFirst(),  # noqa: B008  # an immutable record without fields
+    strategy: Strategy = OLDEST_TURN_FIRST,
     search: Search = Search.AUTO,
 ) -> Outcome[BuiltContext, BuildFailure]:
     """The request that keeps the most of the history within the budget, or why there is none.
@@ -175,7 +175,7 @@ def build_foreign(
     inputs: BuildInputs,
     counter: TokenCounter,
     *,
-    strategy: Strategy = OldestTurnFirst(),  # noqa: B008  # an immutable record without fields
+    strategy: Strategy = OLDEST_TURN_FIRST,
     search: Search = Search.AUTO,
 ) -> Outcome[BuiltContext, BuildFailure]:
     """`build` for a projection from outside, every check of B2 in its order.
@@ -326,13 +326,9 @@ def _full_shape_failure(history: Projection, inputs: BuildInputs) -> ShapeInvali
     Its parts are closed groups, and M3 looks at nothing across closed groups; so the history's own
     first failure (carried by its type) is the request's, moved by the system messages in front.
     """
-    broken = history.shape_failure
-    if broken is not None:
-        index = getattr(broken, "index", None)
-        if isinstance(index, int):
-            broken = attrs.evolve(broken, index=index + len(inputs.system))
-    else:
-        broken = constraint_failure(inputs.constraint)
+    if history.shape_failure is not None:
+        return ShapeInvalid(error=moved(history.shape_failure, len(inputs.system)))
+    broken = constraint_failure(inputs.constraint)
     return None if broken is None else ShapeInvalid(error=broken)
 
 
@@ -396,9 +392,7 @@ def candidates_of(history: Projection, pinned: Iterable[TurnId]) -> tuple[TurnCa
     )
 
 
-def plan_failure(
-    plan: Plan, candidates: Sequence[TurnCandidate], history: Projection
-) -> InvalidPlan | None:
+def plan_failure(plan: Plan, candidates: Sequence[TurnCandidate], history: Projection) -> InvalidPlan | None:
     """The first reduction that names what is no candidate, or names one twice (R1)."""
     allowed = {candidate.turn_id for candidate in candidates}
     taken = set[TurnId]()
@@ -442,9 +436,7 @@ class _Draft:
         self.plan = plan
         self.system = _system_messages(inputs)
         self.steps = len(plan.steps)
-        rank = {
-            reduction.turn_id: -1 if step is None else step for step, reduction in _numbered(plan)
-        }
+        rank = {reduction.turn_id: -1 if step is None else step for step, reduction in _numbered(plan)}
         self.ranks = [rank.get(turn.turn_id, self.steps) for turn in history.turns]
 
     def request(self, steps: int) -> GenerationRequest:
@@ -543,19 +535,19 @@ class _Fit:
             case Failure(CountRefused(reason=reason)):
                 return CounterFailed(reason=reason, report=self.report())
             case Success(count):
-                pass
-        failure = count_failure(count, self.inputs.target, self.inputs.budget)
-        if failure is not None:
-            return attrs.evolve(failure, report=self.report())
-        self.attempts.append(
-            Attempt(
-                removed_turns=self.draft.removed(steps),
-                plan_steps=steps,
-                count=count,
-                total_reserved=count.tokens.total + _reserved(self.inputs.budget),
-            )
+                failure = count_failure(count, self.inputs.target, self.inputs.budget)
+                if failure is None:
+                    self.attempts.append(self.attempt(steps, count))
+                return None if failure is None else attrs.evolve(failure, report=self.report())
+
+    def attempt(self, steps: int, count: TokenCount) -> Attempt:
+        """What the report says of one full count."""
+        return Attempt(
+            removed_turns=self.draft.removed(steps),
+            plan_steps=steps,
+            count=count,
+            total_reserved=count.tokens.total + _reserved(self.inputs.budget),
         )
-        return None
 
     def accepted(self) -> Outcome[BuiltContext, BuildFailure]:
         """Look at the accepted request once more before it leaves (B8)."""
@@ -618,9 +610,7 @@ def count_failure(
     return None
 
 
-def missing_content(
-    request: GenerationRequest, history: Projection, inputs: BuildInputs
-) -> tuple[str, ...]:
+def missing_content(request: GenerationRequest, history: Projection, inputs: BuildInputs) -> tuple[str, ...]:
     """What must stand in the request, unchanged and in order, and does not (B8).
 
     Reads the build's inputs, not what the assembler made of them.

@@ -216,9 +216,11 @@ class Declarations:
         self._converter.register_structure_hook_func(lambda cls: cls == union, read)
 
     def read(self, value: JsonValue, cls: type[_Record]) -> _Record:
+        """Read one declared record; raises what `RecordCodec` catches."""
         return self._converter.structure(value, cls)
 
     def write(self, record: object) -> JsonValue:
+        """Write one declared record."""
         return cast(JsonValue, self._converter.unstructure(record))
 
     def _writer(
@@ -340,8 +342,8 @@ def problem_at(line: Line | None, problem: RecordProblem) -> DecodeFailed:
 def lines_of(chunks: Iterable[bytes]) -> Iterator[Line | DecodeFailed]:
     """Split bytes, given in pieces of any size, into lines (W1, W6), one item a line, lazily.
 
-    Memory is bounded by the longest line and the largest piece. Ends with a failure for a torn last line; a byte order
-    mark is a failure of its own, after which nothing more is read.
+    Memory is bounded by the longest line and the largest piece. Ends with a failure for a torn last
+    line; a byte order mark is a failure of its own, after which nothing more is read.
     """
     number, offset = 0, 0
     pieces = list[bytes]()
@@ -595,9 +597,7 @@ def _problem(
     return RecordProblem(reason=reason, steps=steps, expected=expected, actual=actual)
 
 
-def _refused(
-    reason: DecodeReason, expected: str, actual: str, steps: tuple[str | int, ...] = ()
-) -> _Refused:
+def _refused(reason: DecodeReason, expected: str, actual: str, steps: tuple[str | int, ...] = ()) -> _Refused:
     return _Refused(_problem(reason, expected, actual, steps))
 
 

@@ -31,7 +31,6 @@ ProviderCallId = NewType("ProviderCallId", str)
 """A tool call inside one assistant message, as a provider sees it; never blank (rule M1)."""
 
 
-
 def is_blank(text: str) -> bool:
     """True when nothing but white space is left; the one meaning of "blank" in every rule."""
     return not text.strip()

@@ -1,4 +1,4 @@
-"""Strict JSON text: parsed without loss, written in one canonical form (rules W6, W7, W8).
+r"""Strict JSON text: parsed without loss, written in one canonical form (rules W6, W7, W8).
 
 The standard library's C parser is fast but forgiving: it takes `NaN`, keeps the last of two equal
 keys, lets half a surrogate pair through and reads as deep as the stack allows. Three passes make
@@ -8,7 +8,7 @@ it strict without giving the speed away:
    (it would have vanished), an escape that hides a surrogate (it would be written plainly) or a
    non-finite number (writing refuses it). Logs written by this library take only this pass.
 2. parse once more with hooks that object to duplicates, long integers and overflowing floats.
-   Logs of other writers (spaces, `\\u` escapes) take this pass.
+   Logs of other writers (spaces, `\u` escapes) take this pass.
 3. an own scanner, which walks the text and says what is wrong first, and where. It is the
    definition; the other two may only accept what it accepts (property `StrictJson`).
 """
@@ -409,7 +409,7 @@ def _code_point(token: str) -> int:
 
 def _write_slowly(value: JsonValue) -> str:
     out: list[str] = []
-    todo: list["JsonValue | _Raw"] = [value]
+    todo: list[JsonValue | _Raw] = [value]
     while todo:
         item = todo.pop()
         if isinstance(item, _Raw):
@@ -441,7 +441,7 @@ class _Raw:
     text: str
 
 
-def _written_scalar(value: None | bool | float | str) -> str:
+def _written_scalar(value: None | bool | int | float | str) -> str:
     if isinstance(value, str):
         return escaped(value)
     if isinstance(value, bool) or value is None:
@@ -488,7 +488,7 @@ def _is_json_scalar(item: object) -> bool:
     return item is None
 
 
-_TOO_LONG: Final = 10**INTEGER_DIGITS_MAX
+_TOO_LONG: Final[int] = 10**INTEGER_DIGITS_MAX
 
 
 def _has_surrogate(text: str) -> bool:

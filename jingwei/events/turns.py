@@ -154,12 +154,8 @@ REFUSED: Final[Mapping[_Pair, Refusal]] = MappingProxyType(
             for kind in (AssistantDelta, AssistantReply, ToolCallEvent, ModelRequestEvent)
         },
         # The guards refuse these first in any case: without a user message nothing can have been called.
-        (TurnState.EMPTY, ToolResultEvent): Refusal(
-            reason=MalformedReason.ORPHAN_TOOL_RESULT, first=False
-        ),
-        (TurnState.EMPTY, ModelResultEvent): Refusal(
-            reason=MalformedReason.ORPHAN_MODEL_RESULT, first=False
-        ),
+        (TurnState.EMPTY, ToolResultEvent): Refusal(reason=MalformedReason.ORPHAN_TOOL_RESULT, first=False),
+        (TurnState.EMPTY, ModelResultEvent): Refusal(reason=MalformedReason.ORPHAN_MODEL_RESULT, first=False),
     }
 )
 """Why each remaining pair is refused."""
@@ -171,22 +167,27 @@ class KnownIds(Protocol):
     @property
     def tool_calls(self) -> Set[str]:
         """Calls of this turn."""
+        ...
 
     @property
     def tool_results(self) -> Set[str]:
         """Calls of this turn that have their result."""
+        ...
 
     @property
     def model_calls(self) -> Set[str]:
         """Model requests of this turn."""
+        ...
 
     @property
     def model_results(self) -> Set[str]:
         """Model requests of this turn that have their result."""
+        ...
 
     @property
     def message_ids(self) -> Set[str]:
         """Message ids of complete replies, of the whole session."""
+        ...
 
 
 def step(state: TurnState, ids: KnownIds, event: SessionEvent) -> TurnState | MalformedReason:

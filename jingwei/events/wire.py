@@ -106,9 +106,7 @@ def declare(wire: Declarations) -> None:
 
 def _declare_tools(wire: Declarations) -> None:
     wire.record(DecisionContext, strict=True)
-    wire.record(
-        ActionContext, strict=True, always=("provider_call_id",), below={"action_index": 2**32}
-    )
+    wire.record(ActionContext, strict=True, always=("provider_call_id",), below={"action_index": 2**32})
     wire.record(OperationContract, strict=True)
     wire.record(RetryReview, strict=True)
     wire.record(OperationRetry, strict=True, always=("review",))

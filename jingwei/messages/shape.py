@@ -1,7 +1,9 @@
 """Which message may follow which, and what a constraint must hold (rule M3)."""
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import TypeAlias, assert_never
+
+import attrs
 
 from jingwei.ids import is_blank
 from jingwei.messages.failures import (
@@ -32,6 +34,14 @@ from jingwei.messages.records import (
 )
 from jingwei.outcome import Failure, Outcome, Success
 
+_Indexed: TypeAlias = (
+    UnmatchedToolResult
+    | InterruptedToolGroup
+    | MissingAssistantContent
+    | ArgumentsNotObject
+    | DuplicateToolCallId
+)
+
 
 def check_shape(request: GenerationRequest) -> Outcome[GenerationRequest, ShapeFailure]:
     """The same request, or the first rule of M3 that it breaks: messages first, then the constraint."""
@@ -39,6 +49,15 @@ def check_shape(request: GenerationRequest) -> Outcome[GenerationRequest, ShapeF
     if broken is None:
         broken = constraint_failure(request.constraint)
     return Success(request) if broken is None else Failure(broken)
+
+
+def moved(failure: ShapeFailure, by: int) -> ShapeFailure:
+    """The same failure when `by` messages are put in front."""
+    if isinstance(failure, EmptyName):
+        return failure if failure.index is None else EmptyName(index=failure.index + by)
+    if isinstance(failure, _Indexed):
+        return attrs.evolve(failure, index=failure.index + by)
+    return failure
 
 
 def messages_failure(messages: Sequence[ModelMessage]) -> ShapeFailure | None:

@@ -50,7 +50,11 @@ def declare(wire: Declarations) -> None:
     wire.record(TextConstraint, strict=True, constants={"mode": "text"})
     wire.record(NativeToolsConstraint, strict=True, constants={"mode": "native_tools"}, always=("tools",))
     wire.record(JsonSchemaConstraint, strict=True, constants={"mode": "json_schema"})
-    modes = {"text": TextConstraint, "native_tools": NativeToolsConstraint, "json_schema": JsonSchemaConstraint}
+    modes = {
+        "text": TextConstraint,
+        "native_tools": NativeToolsConstraint,
+        "json_schema": JsonSchemaConstraint,
+    }
     wire.union(GenerationConstraint, "mode", modes)
     wire.record(GenerationRequest, strict=True)
     wire.record(ToolCallFragment, strict=True, below={"index": 2**32})

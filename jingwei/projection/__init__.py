@@ -1,1 +1,1 @@
-"""Floor 3: events become messages. The projection (P), its diagnosis (B10), admission of foreign ones (B2)."""
+"""Floor 3: events become messages: the projection (P), diagnosis (B10), admission (B2)."""

@@ -2,7 +2,6 @@
 
 from itertools import groupby
 
-
 from jingwei.ids import is_blank
 from jingwei.messages.records import AssistantMessage, ToolMessage, UserMessage
 from jingwei.messages.shape import messages_failure

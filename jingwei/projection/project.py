@@ -20,6 +20,7 @@ from jingwei.projection.failures import (
 )
 from jingwei.projection.records import (
     ALGORITHM_VERSION,
+    DEFAULT_CONFIG,
     Group,
     GroupKind,
     Omission,
@@ -41,7 +42,9 @@ class ConversationProjector(Protocol):
 
 
 def project(
-    session_id: SessionId, log: SessionLog, config: ProjectionConfig = ProjectionConfig()
+    session_id: SessionId,
+    log: SessionLog,
+    config: ProjectionConfig = DEFAULT_CONFIG,
 ) -> Outcome[Projection, ProjectionFailure]:
     """The projection of a whole log, or the first rule that it breaks (P1 to P12).
 

@@ -41,6 +41,10 @@ class ProjectionConfig:
     max_messages: int = PROJECTION_MESSAGES_MAX
 
 
+DEFAULT_CONFIG: Final = ProjectionConfig()
+"""The defaults of P1."""
+
+
 @final
 class GroupKind(enum.Enum):
     """What a group stands for (P7)."""
@@ -154,8 +158,9 @@ class Omission:
 @final
 @attrs.frozen(kw_only=True)
 class Projection:
-    """A valid projection. Made by `project` and `admit_projection` only: its type says that the
-    history checks of B2 hold, and nothing downstream repeats them.
+    """A valid projection, made by `project` and `admit_projection` only.
+
+    Its type says that the history checks of B2 hold; nothing downstream repeats them.
 
     Attributes:
         algorithm_version: 1 (P11).

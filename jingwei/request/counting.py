@@ -46,9 +46,7 @@ class TokenCounter(Protocol):
     exception that it raises is not swallowed.
     """
 
-    def count(
-        self, target: ContextTarget, request: GenerationRequest
-    ) -> Outcome[TokenCount, CountRefused]:
+    def count(self, target: ContextTarget, request: GenerationRequest) -> Outcome[TokenCount, CountRefused]:
         """Tokens of the whole request, in four disjoint parts."""
         ...
 
@@ -84,9 +82,7 @@ class ByteHeuristicCounter:
 
     template_tokens: int = 32
 
-    def count(
-        self, target: ContextTarget, request: GenerationRequest
-    ) -> Outcome[TokenCount, CountRefused]:
+    def count(self, target: ContextTarget, request: GenerationRequest) -> Outcome[TokenCount, CountRefused]:
         """The estimate, for any target."""
         system = messages = 0
         for message in request.messages:
@@ -187,9 +183,7 @@ class ByteBoundCounter:
     json_factor: JsonFactor = JsonFactor()
     allowance: FramingAllowance
 
-    def count(
-        self, target: ContextTarget, request: GenerationRequest
-    ) -> Outcome[TokenCount, CountRefused]:
+    def count(self, target: ContextTarget, request: GenerationRequest) -> Outcome[TokenCount, CountRefused]:
         """The bound, for the declared target only."""
         refused = self._refusal(target)
         if refused is not None:
@@ -306,9 +300,7 @@ class RenderedByteBoundCounter:
     normalization: Normalization = Normalization.NONE
     render: PromptRenderer
 
-    def count(
-        self, target: ContextTarget, request: GenerationRequest
-    ) -> Outcome[TokenCount, CountRefused]:
+    def count(self, target: ContextTarget, request: GenerationRequest) -> Outcome[TokenCount, CountRefused]:
         """The bound, for the declared target only."""
         if (target.model, target.template_revision) != (self.model, self.template_revision):
             reason = f"declared for {self.model!r} with template {self.template_revision!r}"

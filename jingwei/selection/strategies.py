@@ -1,7 +1,7 @@
 """Strategies: pure functions that propose what to leave out, and never decide (rule R1)."""
 
 from collections.abc import Sequence
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 import attrs
 
@@ -39,3 +39,7 @@ class OldestTurnFirst:
         """No base, and one step a candidate in the order given."""
         steps = tuple([PlanStep(reductions=(DropTurn(turn_id=c.turn_id),)) for c in candidates])
         return Plan(steps=steps)
+
+
+OLDEST_TURN_FIRST: Final = OldestTurnFirst()
+"""The default strategy."""
