@@ -63,10 +63,10 @@ from jingwei.request.records import (
     TokenCount,
 )
 from jingwei.selection.records import (
+    DropTurn,
     InvalidPlan,
     InvalidPlanReason,
     Plan,
-    PlanStep,
     Reduction,
     Room,
     TurnCandidate,
@@ -453,10 +453,15 @@ class _Draft:
         """Turns left out after `steps` steps."""
         return sum([rank < steps for rank in self.ranks])
 
-    def reductions(self, steps: int) -> tuple[Reduction, ...]:
-        """What was done after `steps` steps, in plan order."""
-        applied: tuple[PlanStep, ...] = self.plan.steps[:steps]
-        return (*self.plan.base, *chain.from_iterable(step.reductions for step in applied))
+    def ledger(self, steps: int) -> TurnLedger:
+        """What became of every turn after `steps` steps, in the order of the turns."""
+        turns, pinned = self.history.turns, frozenset(self.inputs.pinned_turns)
+        gone = [turn for turn, rank in zip(turns, self.ranks, strict=True) if rank < steps]
+        return TurnLedger(
+            sources=self.history.sources,
+            pinned=tuple([turn.turn_id for turn in turns if turn.turn_id in pinned]) if pinned else (),
+            reductions=tuple([DropTurn(turn_id=turn.turn_id) for turn in gone]),
+        )
 
     def turns_by_step(self) -> list[list[ProjectedTurn]]:
         """The turns that each step drops; the last entry holds those that no step drops."""
@@ -575,11 +580,7 @@ class _Fit:
             limits=inputs.limits,
             system_messages=len(inputs.system),
             current_messages=len(inputs.current),
-            turns=TurnLedger(
-                sources=history.sources,
-                pinned=inputs.pinned_turns,
-                reductions=self.draft.reductions(steps),
-            ),
+            turns=self.draft.ledger(steps),
             attempts=tuple(self.attempts),
             sent=tuple([_sent(message, self.counter) for message in counted]),
             constraint_digest=digest(constraint_text(inputs.constraint)),

@@ -150,6 +150,7 @@ class Declarations:
         strict: bool = False,
         constants: Mapping[str, JsonValue] | None = None,
         always: Iterable[str] = (),
+        required: Iterable[str] = (),
         below: Mapping[str, int] | None = None,
         not_blank: Iterable[str] = (),
         versioned: Iterable[str] = (),
@@ -162,6 +163,7 @@ class Declarations:
             constants: keys written first with a fixed value: the tag of a union, the version. A
                 version is demanded and compared; a tag has been read before.
             always: optional fields that are written as null instead of left out.
+            required: fields that have a default in code and none on the wire.
             below: integer fields with a smaller exclusive bound than 2^64.
             not_blank: text fields that must hold more than white space (M1).
             versioned: free JSON fields that must be objects with a `version` of 1 (W4).
@@ -189,6 +191,7 @@ class Declarations:
                     allowed=keys | fixed.keys(),
                     written=(keys | fixed.keys()) - omitted,
                     omitted=tuple(sorted(omitted)),
+                    required=tuple(required),
                     strict=strict,
                     versioned="version" in fixed,
                 ),
@@ -461,6 +464,7 @@ class _Keys:
     allowed: frozenset[str]
     written: frozenset[str]
     omitted: tuple[str, ...]
+    required: tuple[str, ...]
     strict: bool
     versioned: bool
 
@@ -540,6 +544,11 @@ def _key_problems(found: Mapping[str, object], keys: _Keys) -> list[RecordProble
         ]
     if keys.versioned:
         problems += _version_problems(found)
+    problems += [
+        _problem(DecodeReason.MISSING_KEY, f"a key {key!r}", "nothing", (key,))
+        for key in keys.required
+        if key not in found
+    ]
     return problems
 
 

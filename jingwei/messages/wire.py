@@ -3,7 +3,7 @@
 from typing import Final, assert_never
 
 from jingwei.codec import Declarations, DecodeFailed, EncodeFailed, RecordCodec
-from jingwei.jsontext import escaped, utf8_bytes
+from jingwei.jsontext import JsonValue, escaped, utf8_bytes
 from jingwei.messages.records import (
     AssistantMessage,
     AutoChoice,
@@ -77,6 +77,11 @@ def decode_request(data: bytes) -> Outcome[GenerationRequest, DecodeFailed]:
 def encode_request(request: GenerationRequest) -> Outcome[bytes, EncodeFailed]:
     """Canonical bytes of a request (W8), without a newline."""
     return _CODEC.encode(request)
+
+
+def request_value(request: GenerationRequest) -> JsonValue:
+    """A request as plain JSON values."""
+    return _CODEC.write(request)
 
 
 def decode_response(data: bytes) -> Outcome[GenerationResponse, DecodeFailed]:

@@ -96,6 +96,11 @@ class OpenTurn:
         """The last accepted event."""
         return self._events[-1] if self._events else None
 
+    @property
+    def call_events(self) -> tuple[SessionEvent, ...]:
+        """The events of its calls, in call order: that of its exchanges."""
+        return tuple([event for event, _ in self._calls.values()])
+
     def take(self, event: SessionEvent) -> MalformedReason | None:
         """Accept one event, or say why not and stay as before (P4, B10)."""
         after = step(self.state, self, event)

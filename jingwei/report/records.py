@@ -94,8 +94,8 @@ class TurnLedger:
 
     Attributes:
         sources: all turns, in order; shared with the projection.
-        pinned: turns that no plan could name.
-        reductions: what was done, in plan order.
+        pinned: turns that no plan could name, in the order of the turns.
+        reductions: what was done, in the order of the turns.
     """
 
     sources: tuple[TurnSources, ...]

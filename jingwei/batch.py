@@ -1,0 +1,466 @@
+"""The `batch` contract: one JSON line in, one JSON line out, for hosts in other languages (docs/batch.md).
+
+Pure: `serve` maps a line to a line. Nothing that a line can hold raises; what is wrong with the line
+itself is a `BadRequest`, and everything else is the outcome of the operation, told in the records of
+the rules.
+"""
+
+import base64
+import binascii
+import enum
+from collections.abc import Mapping
+from typing import Final, TypeAlias, TypeVar, cast, final
+
+import attrs
+
+from jingwei.build import BuildInputs, BuiltContext, build, build_foreign
+from jingwei.codec import (
+    Declarations,
+    DecodeFailed,
+    RecordCodec,
+    RecordProblem,
+    parse_document,
+    problem_at,
+)
+from jingwei.events.records import SessionEvent, SessionLog
+from jingwei.events.wire import decode_log, event_value, read_event, session_log
+from jingwei.ids import SessionId, TurnId
+from jingwei.jsontext import JsonValue, canonical, pointer
+from jingwei.limits import LimitExceeded
+from jingwei.messages.records import (
+    GenerationConstraint,
+    GenerationRequest,
+    ModelMessage,
+    TextConstraint,
+)
+from jingwei.messages.shape import check_shape
+from jingwei.messages.wire import request_value
+from jingwei.outcome import Failure, Outcome, Success
+from jingwei.projection import wire as projection_wire
+from jingwei.projection.diagnose import Diagnosis, Violation, Warned, diagnose
+from jingwei.projection.failures import InvalidConfig, Malformed
+from jingwei.projection.project import project
+from jingwei.projection.records import DEFAULT_CONFIG, ForeignProjection, ProjectionConfig
+from jingwei.projection.wire import projection_value
+from jingwei.report.failure_values import (
+    JsonObject,
+    build_failure_value,
+    decode_failure_value,
+    projection_failure_value,
+    shape_failure_value,
+)
+from jingwei.report.failures import BuildFailure
+from jingwei.report.wire import declare_inputs, report_value
+from jingwei.request.counting import (
+    Allowance,
+    ByteBoundCounter,
+    ByteHeuristicCounter,
+    FramingAllowance,
+    JsonFactor,
+    Normalization,
+    TokenCounter,
+)
+from jingwei.request.records import BuildLimits, ContextBudget, ContextTarget
+from jingwei.selection.search import Search
+
+_Read = TypeVar("_Read")
+
+
+@final
+@attrs.frozen(kw_only=True)
+class BadRequest:
+    """A line that is no request.
+
+    Attributes:
+        reason: for people: what was expected and what came.
+        path: JSON Pointer of the place; None where the line is no JSON.
+    """
+
+    reason: str
+    path: str | None
+
+
+def serve(line: bytes) -> str:
+    """The answer to one line (without its newline), as canonical JSON without a newline. Total."""
+    parsed = parse_document(line)
+    if isinstance(parsed, DecodeFailed):
+        return _answer(None, _bad(BadRequest(reason=_said(parsed), path=parsed.path)))
+    if not isinstance(parsed, dict):
+        return _answer(None, _bad(BadRequest(reason="expected an object", path="")))
+    request = cast(JsonObject, parsed)
+    return _answer(request.get("id"), _served(request))
+
+
+def build_spec(value: JsonValue) -> "BuildSpec | BadRequest":
+    """What the `build` op takes besides its history, as the command line's `--spec` file holds it."""
+    if not isinstance(value, dict):
+        return BadRequest(reason="expected an object", path="")
+    return _read(cast(JsonObject, value), BuildSpec)
+
+
+# --- what each operation takes --------------------------------------------------------------------
+
+
+@final
+class StrategyName(enum.Enum):
+    """Strategies by their names on the wire."""
+
+    OLDEST_TURN_FIRST = "oldest_turn_first"
+
+
+@final
+@attrs.frozen(kw_only=True)
+class ByteHeuristicSpec:
+    """`{"kind": "byte_heuristic"}`."""
+
+    template_tokens: int = 32
+
+
+@final
+@attrs.frozen(kw_only=True)
+class ByteBoundSpec:
+    """`{"kind": "byte_bound"}`; the factor is written as `[numerator, denominator]`."""
+
+    model: str
+    template_revision: str
+    normalization: Normalization
+    json_factor: tuple[int, ...]
+    allowance: FramingAllowance
+
+
+CounterSpec: TypeAlias = ByteHeuristicSpec | ByteBoundSpec
+
+
+@final
+@attrs.frozen(kw_only=True)
+class BuildSpec:
+    """Keys of the `build` op besides its history."""
+
+    system: tuple[str, ...] = ()
+    current: tuple[ModelMessage, ...]
+    constraint: GenerationConstraint = TextConstraint()  # noqa: RUF009  # immutable
+    pinned_turns: tuple[TurnId, ...] = ()
+    state_version: str | None = None
+    target: ContextTarget
+    budget: ContextBudget
+    limits: BuildLimits = BuildLimits()  # noqa: RUF009  # immutable
+    strategy: StrategyName = StrategyName.OLDEST_TURN_FIRST
+    search: Search = Search.AUTO
+    counter: CounterSpec = ByteHeuristicSpec()  # immutable
+
+    @property
+    def inputs(self) -> BuildInputs:
+        """The inputs of `build`."""
+        return BuildInputs(
+            system=self.system,
+            current=self.current,
+            constraint=self.constraint,
+            pinned_turns=self.pinned_turns,
+            state_version=self.state_version,
+            target=self.target,
+            budget=self.budget,
+            limits=self.limits,
+        )
+
+
+@final
+@attrs.frozen(kw_only=True)
+class _Decode:
+    text: str | None = None
+    bytes_base64: str | None = None
+
+
+@final
+@attrs.frozen(kw_only=True)
+class _Project:
+    session_id: SessionId
+    config: ProjectionConfig = DEFAULT_CONFIG
+
+
+@final
+@attrs.frozen(kw_only=True)
+class _Diagnose:
+    session_id: SessionId
+
+
+@final
+@attrs.frozen(kw_only=True)
+class _Shape:
+    messages: tuple[ModelMessage, ...]
+    constraint: GenerationConstraint = TextConstraint()  # noqa: RUF009  # immutable
+
+
+@final
+@attrs.frozen(kw_only=True)
+class _FromProjection:
+    projection: ForeignProjection
+
+
+def _declare(wire: Declarations) -> None:
+    projection_wire.declare(wire)
+    declare_inputs(wire)
+    wire.enums(Normalization, StrategyName)
+    wire.record(Allowance, strict=True, required=("bytes", "specials"))
+    wire.record(FramingAllowance, strict=True)
+    wire.record(ByteHeuristicSpec, strict=True, constants={"kind": "byte_heuristic"})
+    wire.record(ByteBoundSpec, strict=True, constants={"kind": "byte_bound"})
+    wire.union(CounterSpec, "kind", {"byte_heuristic": ByteHeuristicSpec, "byte_bound": ByteBoundSpec})
+    for operation in (_Decode, _Project, _Diagnose, _Shape, _FromProjection, BuildSpec):
+        wire.record(operation, strict=True)
+
+
+_CODEC: Final = RecordCodec(_declare)
+
+
+def _read(body: JsonObject, cls: type[_Read]) -> _Read | BadRequest:
+    record = _CODEC.read(body, cls)
+    if isinstance(record, RecordProblem):
+        return BadRequest(reason=_problem_said(record), path=pointer(record.steps))
+    return record
+
+
+# --- serving --------------------------------------------------------------------------------------
+
+
+def _served(request: JsonObject) -> JsonObject:
+    body: JsonObject = {key: value for key, value in request.items() if key not in {"id", "op"}}
+    match request.get("op"):
+        case "decode":
+            return _decode(body)
+        case "project":
+            return _project(body)
+        case "diagnose":
+            return _diagnose(body)
+        case "shape":
+            return _shape(body)
+        case "build":
+            return _build(body)
+        case None:
+            return _bad(BadRequest(reason=f"expected an op, one of: {_OPERATIONS}", path="/op"))
+        case other:
+            shown = canonical(other)
+            return _bad(BadRequest(reason=f"expected an op, one of: {_OPERATIONS}; met {shown}", path="/op"))
+
+
+_OPERATIONS: Final = "decode, project, diagnose, shape, build"
+
+
+def _decode(body: JsonObject) -> JsonObject:
+    asked = _read(body, _Decode)
+    if isinstance(asked, BadRequest):
+        return _bad(asked)
+    data = _bytes_of(asked)
+    if isinstance(data, BadRequest):
+        return _bad(data)
+    match decode_log(data):
+        case Success(log):
+            return _ok({"events": [event_value(event) for event in log.events]})
+        case Failure(why):
+            return _failed(decode_failure_value(why))
+
+
+def _bytes_of(asked: _Decode) -> bytes | BadRequest:
+    if (asked.text is None) == (asked.bytes_base64 is None):
+        return BadRequest(reason="expected exactly one of: text, bytes_base64", path="")
+    if asked.text is not None:
+        return asked.text.encode()
+    try:
+        return base64.b64decode(asked.bytes_base64 or "", validate=True)
+    except (binascii.Error, ValueError):
+        return BadRequest(reason="expected base64", path="/bytes_base64")
+
+
+def _project(body: JsonObject) -> JsonObject:
+    asked, log = _with_events(body, _Project)
+    if not isinstance(log, SessionLog) or isinstance(asked, BadRequest):
+        return _not_served(asked, log)
+    match project(asked.session_id, log, asked.config):
+        case Success(projection):
+            return _ok(projection_value(projection))
+        case Failure(why):
+            return _failed(projection_failure_value(why))
+
+
+def _diagnose(body: JsonObject) -> JsonObject:
+    asked, log = _with_events(body, _Diagnose)
+    if not isinstance(log, SessionLog) or isinstance(asked, BadRequest):
+        return _not_served(asked, log)
+    return _ok(diagnosis_value(diagnose(asked.session_id, log)))
+
+
+def _shape(body: JsonObject) -> JsonObject:
+    asked = _read(body, _Shape)
+    if isinstance(asked, BadRequest):
+        return _bad(asked)
+    match check_shape(GenerationRequest(messages=asked.messages, constraint=asked.constraint)):
+        case Success():
+            return _ok({})
+        case Failure(why):
+            return _failed(shape_failure_value(why))
+
+
+_LOG_KEYS: Final = ("session_id", "events", "config")
+
+
+def _build(body: JsonObject) -> JsonObject:
+    if ("events" in body) == ("projection" in body):
+        return _bad(BadRequest(reason="expected exactly one of: events, projection", path=""))
+    rest: JsonObject = {k: v for k, v in body.items() if k not in {*_LOG_KEYS, "projection"}}
+    spec = _read(rest, BuildSpec)
+    if isinstance(spec, BadRequest):
+        return _bad(spec)
+    counter = counter_of(spec.counter)
+    if isinstance(counter, BadRequest):
+        return _bad(counter)
+    if "projection" in body:
+        own: JsonObject = {k: v for k, v in body.items() if k in {*_LOG_KEYS, "projection"}}
+        foreign = _read(own, _FromProjection)
+        if isinstance(foreign, BadRequest):
+            return _bad(foreign)
+        return _built(build_foreign(foreign.projection, spec.inputs, counter, search=spec.search))
+    asked, log = _with_events({k: v for k, v in body.items() if k in _LOG_KEYS}, _Project)
+    if not isinstance(log, SessionLog) or isinstance(asked, BadRequest):
+        return _not_served(asked, log)
+    match project(asked.session_id, log, asked.config):
+        case Success(projection):
+            return _built(build(projection, spec.inputs, counter, search=spec.search))
+        case Failure(why):
+            return _failed(projection_failure_value(why))
+
+
+def _built(outcome: Outcome[BuiltContext, BuildFailure]) -> JsonObject:
+    match outcome:
+        case Success(built):
+            return _ok({"request": request_value(built.request), "report": report_value(built.report)})
+        case Failure(why):
+            return _failed(build_failure_value(why))
+
+
+def counter_of(spec: CounterSpec) -> TokenCounter | BadRequest:
+    """The built-in counter that a spec describes."""
+    if isinstance(spec, ByteHeuristicSpec):
+        return ByteHeuristicCounter(template_tokens=spec.template_tokens)
+    path = "/counter/json_factor"
+    if len(spec.json_factor) != 2:
+        return BadRequest(reason="expected [numerator, denominator]", path=path)
+    numerator, denominator = spec.json_factor
+    if denominator == 0 or numerator < denominator:
+        return BadRequest(reason="expected a factor of at least 1", path=path)
+    return ByteBoundCounter(
+        model=spec.model,
+        template_revision=spec.template_revision,
+        normalization=spec.normalization,
+        json_factor=JsonFactor(numerator=numerator, denominator=denominator),
+        allowance=spec.allowance,
+    )
+
+
+def diagnosis_value(found: Diagnosis) -> JsonObject:
+    """A diagnosis: violations in order, then warnings; what would admit the log, where something would."""
+    return {
+        "violations": [*map(_violation_value, found.violations), *map(_warning_value, found.warnings)],
+        "admits": None if found.admits is None else _changed(found.admits),
+    }
+
+
+def _violation_value(violation: Violation) -> JsonObject:
+    failure = violation.failure
+    reason = failure.reason.value if isinstance(failure, InvalidConfig | Malformed) else None
+    return {
+        "seq": violation.seq,
+        "event_id": violation.event_id,
+        "turn_id": violation.turn_id,
+        "rule": violation.rule,
+        "kind": type(failure).__name__,
+        "reason": failure.what.value if isinstance(failure, LimitExceeded) else reason,
+    }
+
+
+def _warning_value(warned: Warned) -> JsonObject:
+    return {
+        "seq": warned.seq,
+        "event_id": warned.event_id,
+        "turn_id": warned.turn_id,
+        "rule": "M3",
+        "kind": type(warned.failure).__name__,
+        "reason": "warning",
+    }
+
+
+def _changed(config: ProjectionConfig) -> JsonObject:
+    """The keys of a configuration that differ from the defaults."""
+    written = cast(Mapping[str, JsonValue], _CODEC.write(config))
+    usual = cast(Mapping[str, JsonValue], _CODEC.write(DEFAULT_CONFIG))
+    return {key: value for key, value in written.items() if value != usual[key]}
+
+
+# --- events inside a request ----------------------------------------------------------------------
+
+
+@final
+@attrs.frozen(kw_only=True)
+class _EventFailed:
+    """An embedded event that does not decode: its place, and why."""
+
+    index: int
+    failure: DecodeFailed
+
+
+def _with_events(
+    body: JsonObject, cls: type[_Read]
+) -> "tuple[_Read | BadRequest, SessionLog | BadRequest | _EventFailed]":
+    """The keys of an operation, and the log that its events are."""
+    rest: JsonObject = {key: value for key, value in body.items() if key != "events"}
+    return _read(rest, cls), _log_of(body)
+
+
+def _log_of(body: JsonObject) -> SessionLog | BadRequest | _EventFailed:
+    if "events" not in body:
+        return BadRequest(reason="expected a key 'events'", path="/events")
+    held = body["events"]
+    if not isinstance(held, list):
+        return BadRequest(reason="expected an array", path="/events")
+    events = list[SessionEvent]()
+    for index, value in enumerate(cast("list[JsonValue]", held)):
+        event = read_event(value)
+        if isinstance(event, RecordProblem):
+            return _EventFailed(index=index, failure=problem_at(None, event))
+        events.append(event)
+    return session_log(events)
+
+
+def _not_served(asked: object, log: SessionLog | BadRequest | _EventFailed) -> JsonObject:
+    """What stops an operation on events: the request's own fault first, then its events'."""
+    if isinstance(asked, BadRequest):
+        return _bad(asked)
+    if isinstance(log, BadRequest):
+        return _bad(log)
+    assert isinstance(log, _EventFailed), "only called when something failed"
+    return _failed({**decode_failure_value(log.failure), "index": log.index})
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def _answer(given: JsonValue, outcome: JsonObject) -> str:
+    return canonical({"id": given, **outcome})
+
+
+def _ok(value: JsonValue) -> JsonObject:
+    return {"ok": value}
+
+
+def _failed(failure: JsonObject) -> JsonObject:
+    return {"failure": failure}
+
+
+def _bad(failure: BadRequest) -> JsonObject:
+    return _failed({"kind": "BadRequest", "reason": failure.reason, "path": failure.path})
+
+
+def _said(failure: DecodeFailed) -> str:
+    return f"{failure.reason.value}: expected {failure.expected}, met {failure.actual}"
+
+
+def _problem_said(problem: RecordProblem) -> str:
+    return f"{problem.reason.value}: expected {problem.expected}, met {problem.actual}"

@@ -1,0 +1,232 @@
+"""Everything that is wrong with a log, and what would admit it (rule B10). Nothing is repaired."""
+
+from collections.abc import Iterable, Sequence
+from typing import final
+
+import attrs
+
+from jingwei.events.failures import LogFailure
+from jingwei.events.log import log_violations
+from jingwei.events.records import SessionEvent, SessionLog
+from jingwei.events.turns import MalformedReason
+from jingwei.ids import EventId, SessionId, TurnId
+from jingwei.limits import Bound, LimitExceeded
+from jingwei.messages.failures import ArgumentsNotObject
+from jingwei.projection.failures import (
+    InvalidConfig,
+    Malformed,
+    MissingReply,
+    ProjectionFailure,
+    Unconfirmed,
+)
+from jingwei.projection.project import (
+    arguments_failure,
+    config_failure,
+    log_limit_failure,
+    malformed,
+    run_failure,
+    runs_of,
+)
+from jingwei.projection.records import (
+    DEFAULT_CONFIG,
+    Group,
+    GroupKind,
+    LegacyReplies,
+    ProjectionConfig,
+)
+from jingwei.projection.turn import OpenTurn
+
+
+@final
+@attrs.frozen(kw_only=True)
+class Violation:
+    """One thing that is wrong.
+
+    Attributes:
+        rule: the number of the broken rule, as `P4`.
+        failure: the record that `project` would fail with if this were the first.
+        seq: the event it was found at; None where it concerns the whole log.
+        event_id: that event's id.
+        turn_id: the turn concerned; None where it concerns the whole log.
+    """
+
+    rule: str
+    failure: ProjectionFailure
+    seq: int | None
+    event_id: EventId | None
+    turn_id: TurnId | None
+
+
+@final
+@attrs.frozen(kw_only=True)
+class Warned:
+    """A call that projects and that no build can ever send: its recorded arguments are no object (M3).
+
+    Attributes:
+        failure: what every build would fail with, the index among the projection's messages where
+            the log projects, else among those of its sound turns.
+        seq: the call event.
+        event_id: its id.
+        turn_id: its turn.
+    """
+
+    failure: ArgumentsNotObject
+    seq: int
+    event_id: EventId
+    turn_id: TurnId
+
+
+@final
+@attrs.frozen(kw_only=True)
+class Diagnosis:
+    """All violations of a log (B10).
+
+    Attributes:
+        violations: bounds on the whole log first, then physical order, then turn by turn: the first
+            one is what `project` fails with under the same configuration.
+        warnings: what projects and cannot be built.
+        admits: the configuration under which the log projects, where the host may choose one; None
+            for a log without violations, and for one that no choice admits.
+    """
+
+    violations: tuple[Violation, ...]
+    warnings: tuple[Warned, ...]
+    admits: ProjectionConfig | None
+
+
+def diagnose(session_id: SessionId, log: SessionLog, config: ProjectionConfig = DEFAULT_CONFIG) -> Diagnosis:
+    """Every violation, in one pass. Linear; total.
+
+    An offending event does not change the state: an event that breaks L1 takes no part in its turn,
+    and one that P4 refuses is as if it had not happened. A run of events that P3 refuses is no turn,
+    so no further rule applies to its events.
+    """
+    survey = _Survey(config)
+    survey.whole_log(config_failure(session_id, config))
+    survey.whole_log(log_limit_failure(log, config))
+    physical = list(log_violations(session_id, log.events))
+    for failure in physical:
+        survey.at(log.events[failure.physical_index], failure)
+    offending = {failure.physical_index for failure in physical}
+    sound = [event for index, event in enumerate(log.events) if index not in offending]
+    runs = list(runs_of(sound))
+    for index, run in enumerate(runs):
+        survey.run(run, is_last=index == len(runs) - 1)
+    return survey.diagnosis(log)
+
+
+def rule_of(failure: ProjectionFailure) -> str:
+    """The number of the rule that a failure tells of."""
+    match failure:
+        case InvalidConfig():
+            return "P2"
+        case LimitExceeded(what=what):
+            return "P10" if what is Bound.MESSAGES else "P2"
+        case Malformed(reason=reason):
+            run = reason in {MalformedReason.BLANK_TURN_ID, MalformedReason.TURN_NOT_CONTIGUOUS}
+            return "P3" if run else "P4"
+        case Unconfirmed():
+            return "P5"
+        case MissingReply():
+            return "P6"
+        case _:
+            return _log_rule(failure)
+
+
+def _log_rule(_failure: LogFailure) -> str:
+    return "L1"
+
+
+@final
+class _Survey:
+    """The loop's own memory; never leaves `diagnose`."""
+
+    def __init__(self, config: ProjectionConfig) -> None:
+        self.config = config
+        self.violations = list[Violation]()
+        self.warnings = list[Warned]()
+        self.turn_ids = set[str]()
+        self.message_ids = set[str]()
+        self.messages = 0
+        self.passed: LimitExceeded | None = None
+
+    def whole_log(self, failure: ProjectionFailure | None) -> None:
+        """Note what concerns no single event."""
+        if failure is not None:
+            rule = rule_of(failure)
+            self.violations.append(
+                Violation(rule=rule, failure=failure, seq=None, event_id=None, turn_id=None)
+            )
+
+    def at(self, event: SessionEvent, failure: ProjectionFailure) -> None:
+        """Note what was found at one event."""
+        self.violations.append(
+            Violation(
+                rule=rule_of(failure),
+                failure=failure,
+                seq=event.seq,
+                event_id=event.event_id,
+                turn_id=event.turn_id,
+            )
+        )
+
+    def run(self, run: Sequence[SessionEvent], *, is_last: bool) -> None:
+        """Look at one run of events as a turn."""
+        refused = run_failure(run, self.turn_ids)
+        if refused is not None:
+            self.at(run[0], refused)
+            return
+        self.turn_ids.add(run[0].turn_id)
+        turn = OpenTurn(run[0].turn_id, self.message_ids)
+        before = len(self.violations)
+        for event in run:
+            reason = turn.take(event)
+            if reason is not None:
+                self.at(event, malformed(event, reason))
+        last = turn.last_event or run[-1]
+        for failure in (turn.unconfirmed(is_last=is_last), turn.missing_reply(self.config)):
+            if failure is not None:
+                self.at(last, failure)
+        if all(isinstance(v.failure, MissingReply) for v in self.violations[before:]):
+            self.keep(turn, last)
+
+    def keep(self, turn: OpenTurn, last: SessionEvent) -> None:
+        """Count the messages of a sound turn, and warn of what no build can send."""
+        calls = iter(turn.call_events)
+        for group in turn.groups():
+            if group.kind is GroupKind.TOOL_EXCHANGE:
+                self.warn(next(calls), group)
+            self.messages += len(group.messages)
+            limit = self.config.max_messages
+            if self.messages > limit and self.passed is None:
+                self.passed = LimitExceeded(what=Bound.MESSAGES, limit=limit, actual=self.messages)
+                self.at(last, self.passed)
+
+    def warn(self, call: SessionEvent, group: Group) -> None:
+        """Note an exchange whose arguments are no object."""
+        broken = arguments_failure(group, self.messages)
+        if broken is not None:
+            self.warnings.append(
+                Warned(failure=broken, seq=call.seq, event_id=call.event_id, turn_id=call.turn_id)
+            )
+
+    def diagnosis(self, log: SessionLog) -> Diagnosis:
+        failures = [violation.failure for violation in self.violations]
+        return Diagnosis(
+            violations=tuple(self.violations),
+            warnings=tuple(self.warnings),
+            admits=self.admitting(log, failures),
+        )
+
+    def admitting(self, log: SessionLog, failures: Iterable[ProjectionFailure]) -> ProjectionConfig | None:
+        """The host's own choices can lift bounds and admit missing replies, and nothing else."""
+        found = list(failures)
+        if not found or not all(isinstance(failure, LimitExceeded | MissingReply) for failure in found):
+            return None
+        legacy = any(isinstance(failure, MissingReply) for failure in found)
+        return ProjectionConfig(
+            legacy_replies=LegacyReplies.OMIT if legacy else self.config.legacy_replies,
+            max_events=max(self.config.max_events, len(log.events)),
+            max_input_bytes=max(self.config.max_input_bytes, log.canonical_bytes),
+            max_messages=max(self.config.max_messages, self.messages),
+        )
