@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 # The module that writes the generated part of docs/.
-GENERATE_DOCS ?= jingwei.testing.generate_docs
+GENERATE_DOCS ?= docs.generate
 
 # The Hypothesis profile, for those who register them: quick or deep.
 HYPOTHESIS_PROFILE ?= quick

@@ -87,15 +87,14 @@ def serve(line: bytes) -> str:
         return _answer(None, _bad(BadRequest(reason=_said(parsed), path=parsed.path)))
     if not isinstance(parsed, dict):
         return _answer(None, _bad(BadRequest(reason="expected an object", path="")))
-    request = cast(JsonObject, parsed)
-    return _answer(request.get("id"), _served(request))
+    return _answer(parsed.get("id"), _served(parsed))
 
 
 def build_spec(value: JsonValue) -> "BuildSpec | BadRequest":
     """What the `build` op takes besides its history, as the command line's `--spec` file holds it."""
     if not isinstance(value, dict):
         return BadRequest(reason="expected an object", path="")
-    return _read(cast(JsonObject, value), BuildSpec)
+    return _read(value, BuildSpec)
 
 
 # --- what each operation takes --------------------------------------------------------------------
@@ -421,7 +420,7 @@ def _log_of(body: JsonObject) -> SessionLog | BadRequest | _EventFailed:
     if not isinstance(held, list):
         return BadRequest(reason="expected an array", path="/events")
     events = list[SessionEvent]()
-    for index, value in enumerate(cast("list[JsonValue]", held)):
+    for index, value in enumerate(held):
         event = read_event(value)
         if isinstance(event, RecordProblem):
             return _EventFailed(index=index, failure=problem_at(None, event))

@@ -448,7 +448,7 @@ def _json_failure(line: Line | None, problem: JsonProblem) -> DecodeFailed:
         line,
         DecodeReason(problem.reason),
         path=problem.path,
-        expected="strict JSON",
+        expected=problem.expected,
         actual=problem.actual,
     )
 

@@ -69,12 +69,14 @@ class JsonProblem:
             `integer_too_long`.
         offset: index of the character where it stands.
         path: JSON Pointer of the value that it stands in.
+        expected: what would have been right there.
         actual: what was met, shortened.
     """
 
     reason: str
     offset: int
     path: str
+    expected: str
     actual: str
 
 
@@ -245,6 +247,13 @@ _GOOD_STRING: Final = (
 )
 _STRING_START: Final = re.compile(_GOOD_STRING)
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|[\ud800-\udfff]")
+_STRICT: Final[Mapping[str, str]] = {
+    "lone_surrogate": "whole Unicode characters",
+    "non_finite": "a finite number",
+    "duplicate_key": "each key once",
+    "too_deep": f"at most {JSON_DEPTH_MAX} levels",
+    "integer_too_long": f"at most {INTEGER_DIGITS_MAX} digits",
+}
 _LITERALS: Final[Mapping[str, bool | None]] = {"true": True, "false": False, "null": None}
 _LITERAL: Final = re.compile("|".join(_LITERALS))
 
@@ -333,7 +342,7 @@ class _Scanner:
         self.keys[-1] = self.string(self.steps()[:-1])
         if self.keys[-1] in holder:
             self.at = start
-            raise self.problem("duplicate_key", "")
+            raise self.problem("duplicate_key", f"{self.keys[-1]!r} again")
         self.space()
         if self.text[self.at : self.at + 1] != ":":
             raise self.problem("invalid_json", "':'")
@@ -389,10 +398,16 @@ class _Scanner:
         self, reason: str, detail: str, *, path: str | None = None, steps: list[str | int] | None = None
     ) -> _Found:
         where = pointer(self.steps() if steps is None else steps) if path is None else path
-        if reason == "invalid_json":
-            met = self.text[self.at : self.at + 20]
-            detail = f"expected {detail}, met {met!r}" if met else f"expected {detail}, met the end"
-        return _Found(JsonProblem(reason=reason, offset=self.at, path=where, actual=shortened(detail)))
+        met = repr(self.text[self.at : self.at + 20]) if self.at < len(self.text) else "the end"
+        return _Found(
+            JsonProblem(
+                reason=reason,
+                offset=self.at,
+                path=where,
+                expected=_STRICT.get(reason, detail),
+                actual=met if reason in {"invalid_json", "too_deep"} else shortened(detail),
+            )
+        )
 
 
 def shortened(text: str, room: int = 80) -> str:

@@ -70,6 +70,7 @@ from jingwei.events.records import (
     UserMessageEvent,
 )
 from jingwei.jsontext import JsonValue, escaped, parse_canonical, utf8_bytes
+from jingwei.limits import Bound, LimitExceeded
 from jingwei.messages import wire as messages_wire
 from jingwei.outcome import Failure, Outcome, Success
 
@@ -148,16 +149,28 @@ _CODEC: Final = RecordCodec(declare)
 
 def decode_log(data: bytes) -> Outcome[SessionLog, DecodeFailed]:
     """A whole log from its bytes, or the first failure by byte offset (W1 to W7). Total."""
-    events, size = list[SessionEvent](), 0
-    for line in lines_of((data,)):
-        if isinstance(line, DecodeFailed):
-            return Failure(line)
-        read = _read_line(line)
-        if isinstance(read, DecodeFailed):
-            return Failure(read)
-        events.append(read.event)
-        size += read.canonical_bytes
-    return Success(SessionLog(events=tuple(events), canonical_bytes=size))
+    read = _read_log((data,), None)
+    return Failure(read) if isinstance(read, DecodeFailed) else Success(read)
+
+
+def decode_within(
+    chunks: Iterable[bytes], max_events: int, max_input_bytes: int
+) -> Outcome[SessionLog, DecodeFailed | LimitExceeded]:
+    """A log from pieces of any size, given up as soon as it is larger than allowed (P2).
+
+    For callers that read from outside and cannot hold what they would refuse anyway: `actual` is what
+    had been read when the bound was passed, and what follows is not looked at.
+    """
+    read = _read_log(chunks, (max_events, max_input_bytes))
+    if isinstance(read, DecodeFailed):
+        return Failure(read)
+    if len(read.events) > max_events:
+        actual = len(read.events)
+        return Failure(LimitExceeded(what=Bound.EVENTS, limit=max_events, actual=actual))
+    if read.canonical_bytes > max_input_bytes:
+        actual = read.canonical_bytes
+        return Failure(LimitExceeded(what=Bound.INPUT_BYTES, limit=max_input_bytes, actual=actual))
+    return Success(read)
 
 
 def decode_events(chunks: Iterable[bytes]) -> Iterator[Outcome[SessionEvent, DecodeFailed]]:
@@ -233,6 +246,22 @@ class _Read:
 
     event: SessionEvent
     canonical_bytes: int
+
+
+def _read_log(chunks: Iterable[bytes], bounds: tuple[int, int] | None) -> SessionLog | DecodeFailed:
+    """Events until the end, the first failure, or the first event past the bounds."""
+    events, size = list[SessionEvent](), 0
+    for line in lines_of(chunks):
+        if isinstance(line, DecodeFailed):
+            return line
+        read = _read_line(line)
+        if isinstance(read, DecodeFailed):
+            return read
+        events.append(read.event)
+        size += read.canonical_bytes
+        if bounds is not None and (len(events) > bounds[0] or size > bounds[1]):
+            break
+    return SessionLog(events=tuple(events), canonical_bytes=size)
 
 
 def _read_line(line: Line) -> _Read | DecodeFailed:

@@ -4,7 +4,7 @@ from typing import Final, final
 
 import attrs
 
-from jingwei.codec import Declarations, DecodeFailed, EncodeFailed, RecordCodec
+from jingwei.codec import Declarations, DecodeFailed, EncodeFailed, RecordCodec, RecordProblem, problem_at
 from jingwei.ids import EventId, SessionId
 from jingwei.jsontext import JsonValue
 from jingwei.outcome import Failure, Outcome, Success
@@ -96,6 +96,12 @@ def decode_report(data: bytes) -> Outcome[BuildReport, DecodeFailed]:
             return refused
         case Success(written):
             return Success(_read(written))
+
+
+def read_report(value: JsonValue) -> BuildReport | DecodeFailed:
+    """The same from an already parsed value."""
+    written = _CODEC.read(value, _Written)
+    return problem_at(None, written) if isinstance(written, RecordProblem) else _read(written)
 
 
 def _written(report: BuildReport) -> _Written:

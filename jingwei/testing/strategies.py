@@ -736,13 +736,21 @@ def mutated_logs(draw: DrawFn, max_turns: int = 3, max_faults: int = 2) -> Sessi
 @st.composite
 def arbitrary_logs(draw: DrawFn, max_size: int = 6) -> SessionLog:
     """Well-typed events with ids from small pools, physically in order, otherwise as they come."""
-    count = draw(st.integers(0, max_size))
-    pool = ("t0", "t0", "t0", "t1", "t1", "t2", "", " ")
-    turn_ids = draw(st.lists(st.sampled_from(pool), min_size=count, max_size=count))
-    if draw(st.booleans()):
-        turn_ids.sort()  # runs of one turn, so that what happens inside a turn is reached more often
-    drawn = [(turn_id, Step(draw(event_kinds()), draw(message_ids()))) for turn_id in turn_ids]
+    pool = ("t0", "t0", "t0", "t1", "t1", "t2", "")
+    turn_ids = draw(st.lists(st.sampled_from(pool), max_size=max_size))
+    begun = draw(st.integers(0, 3)) > 0
+    if begun:  # turns in one piece, begun by a user: what lies behind P3 is reached more often
+        turn_ids.sort(key=_blank_last)
+    drawn = list[tuple[str, Step]]()
+    for index, turn_id in enumerate(turn_ids):
+        if begun and turn_id not in turn_ids[:index]:
+            drawn.append((turn_id, Step(draw(st.builds(UserMessageEvent, text=texts())))))
+        drawn.append((turn_id, Step(draw(event_kinds()), draw(message_ids()))))
     return session_log(placed(drawn))
+
+
+def _blank_last(turn_id: str) -> tuple[bool, str]:
+    return (not turn_id, turn_id)
 
 
 def logs() -> SearchStrategy[SessionLog]:
@@ -777,6 +785,15 @@ def _doubled(log: list[SessionEvent], here: int, there: int) -> list[SessionEven
 def _moved(log: list[SessionEvent], here: int, there: int) -> list[SessionEvent]:
     rest = [*log[:here], *log[here + 1 :]]
     return renumbered([*rest[:there], log[here], *rest[there:]])
+
+
+def _repeated(log: list[SessionEvent], here: int, _there: int) -> list[SessionEvent]:
+    return renumbered([*log[: here + 1], *log[here:]])
+
+
+def _said_again(log: list[SessionEvent], here: int, _there: int) -> list[SessionEvent]:
+    again = attrs.evolve(log[here], message_id=MessageId("again"))
+    return renumbered([*log[: here + 1], again, *log[here + 1 :]])
 
 
 def _cut(log: list[SessionEvent], here: int, _there: int) -> list[SessionEvent]:
@@ -830,6 +847,8 @@ _FAULTS: Final[dict[str, _Mutation]] = {
     "dropped": _dropped,
     "moved": _moved,
     "one message id": _one_message_id,
+    "repeated": _repeated,
+    "said again": _said_again,
     "other event id": _other_event_id,
     "other kind": _other_kind,
     "other message id": _other_message_id,

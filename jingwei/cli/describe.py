@@ -1,0 +1,236 @@
+"""Failures in words: what was expected, what came, where, and what can be done. One function a union."""
+
+from typing import assert_never, final
+
+import attrs
+
+from jingwei.codec import DecodeFailed, DecodeReason
+from jingwei.events.failures import DuplicateEventId, LogFailure, WrongSequence, WrongSession
+from jingwei.events.turns import MalformedReason
+from jingwei.limits import Bound, LimitExceeded
+from jingwei.messages.failures import ShapeFailure
+from jingwei.projection.failures import (
+    InvalidConfig,
+    Malformed,
+    MissingReply,
+    ProjectionFailure,
+    Unconfirmed,
+)
+from jingwei.report.failures import (
+    BuildFailure,
+    CounterFailed,
+    CountLimit,
+    DoesNotFit,
+    InvalidInput,
+    InvalidInputReason,
+    Overflow,
+    ShapeInvalid,
+    SurvivalBroken,
+    UnverifiedCount,
+    UnverifiedReason,
+)
+from jingwei.report.records import BuildReport
+from jingwei.selection.records import InvalidPlan
+
+
+@final
+@attrs.frozen(kw_only=True)
+class Said:
+    """One failure in words.
+
+    Attributes:
+        what: one sentence with the facts.
+        hint: what the reader can do.
+    """
+
+    what: str
+    hint: str
+
+
+def say_decode(failure: DecodeFailed) -> Said:
+    """A line that does not decode."""
+    where = [
+        f"line {failure.line}" if failure.line is not None else "",
+        f"byte {failure.byte_offset}" if failure.byte_offset is not None else "",
+        f"at {failure.path}" if failure.path else "",
+    ]
+    place = ", ".join(part for part in where if part) or "the document"
+    said = f"{place}: {failure.reason.value}: expected {failure.expected}, met {failure.actual}"
+    if failure.reason is DecodeReason.TORN_LAST_LINE:
+        return Said(
+            what=said,
+            hint=f"the last write was cut off; the log is whole up to byte {failure.whole_bytes}: "
+            "cut the file there, or find the rest of the line",
+        )
+    if failure.reason is DecodeReason.BOM:
+        return Said(what=said, hint="save the file as UTF-8 without a byte order mark")
+    if failure.reason is DecodeReason.UNSUPPORTED_VERSION:
+        return Said(what=said, hint="the log was written by another version; this one reads version 1")
+    return Said(what=said, hint="mend the writer of the log: nothing is read past what it cannot mean")
+
+
+def say_log(failure: LogFailure) -> Said:
+    """A log that is not whole, in order, or one session's."""
+    match failure:
+        case WrongSession(physical_index=index, expected=expected, actual=actual):
+            return Said(
+                what=f"event {index} belongs to session {actual!r}, expected {expected!r}",
+                hint="give each session its own log, or name the session with --session",
+            )
+        case WrongSequence(physical_index=index, expected=expected, actual=actual):
+            return Said(
+                what=f"event {index} has seq {actual}, expected {expected}",
+                hint="an event is missing, doubled or moved; hand in the whole log from seq 0",
+            )
+        case DuplicateEventId(physical_index=index, event_id=event_id):
+            return Said(
+                what=f"event {index} repeats the event id {event_id!r}",
+                hint="the event was appended twice; nothing is dropped on a guess",
+            )
+        case _:
+            assert_never(failure)
+
+
+def say_projection(failure: ProjectionFailure) -> Said:
+    """A log that has no projection."""
+    match failure:
+        case InvalidConfig(reason=reason):
+            return Said(
+                what=f"the configuration is invalid: {reason.value}",
+                hint="name a session that is not blank, and limits above zero",
+            )
+        case LimitExceeded():
+            return say_limit(failure)
+        case Malformed():
+            return Said(
+                what=f"event {failure.event_id!r} (seq {failure.seq}, turn {failure.turn_id!r}) "
+                f"cannot stand there: {failure.reason.value}",
+                hint=_malformed_hint(failure.reason),
+            )
+        case Unconfirmed():
+            return _say_unconfirmed(failure)
+        case MissingReply(turn_id=turn):
+            return Said(
+                what=f"turn {turn!r} succeeded and holds no complete reply",
+                hint="an old log? --legacy-replies omit keeps such turns without a reply",
+            )
+        case _:
+            return say_log(failure)
+
+
+def say_limit(failure: LimitExceeded) -> Said:
+    """A bound that was passed."""
+    options = {
+        Bound.EVENTS: "--max-events",
+        Bound.INPUT_BYTES: "--max-input-bytes",
+        Bound.MESSAGES: "--max-messages",
+        Bound.GROUPS: "limits.max_groups of --spec",
+        Bound.TURNS: "limits.max_turns of --spec",
+    }
+    return Said(
+        what=f"{failure.what.value}: {failure.actual} is more than the limit of {failure.limit}",
+        hint=f"raise it with {options[failure.what]} if the work is meant to be that large",
+    )
+
+
+def say_shape(failure: ShapeFailure) -> Said:
+    """Messages or a constraint that are malformed."""
+    facts = attrs.asdict(failure)
+    shown = ", ".join(f"{name} {value!r}" for name, value in facts.items() if value is not None)
+    return Said(
+        what=f"the request is malformed: {type(failure).__name__}" + (f" ({shown})" if shown else ""),
+        hint="every call needs its result directly after it, arguments are objects, names are not blank",
+    )
+
+
+def say_build(failure: BuildFailure) -> Said:
+    """A build without a request."""
+    match failure:
+        case LimitExceeded():
+            return say_limit(failure)
+        case ShapeInvalid(error=error):
+            return say_shape(error)
+        case InvalidInput(reason=reason, path=path):
+            at = f" at {path}" if path else ""
+            return Said(what=f"the inputs are invalid: {reason.value}{at}", hint=_input_hint(reason))
+        case InvalidPlan(step=step, reason=why, turn_id=turn):
+            at = "its base" if step is None else f"step {step}"
+            return Said(
+                what=f"the strategy's plan is invalid in {at}: turn {turn!r} is {why.value}",
+                hint="a strategy may name each candidate it was given once, and nothing else",
+            )
+        case UnverifiedCount(reason=missing):
+            return Said(what=f"the count is not verified: {missing.value}", hint=_evidence_hint(missing))
+        case CounterFailed(reason=why):
+            return Said(what=f"the counter refused: {why}", hint="use a counter made for this target")
+        case Overflow(what=what):
+            return Said(
+                what=f"a number of tokens leaves [0, 2^64): {what.value}",
+                hint="check output reserve, safety margin and the counter",
+            )
+        case DoesNotFit(report=report):
+            return _say_does_not_fit(report)
+        case CountLimit(limit=limit):
+            return Said(
+                what=f"{limit} counts were used up before the search had closed",
+                hint="search with bisect, or raise limits.max_count_calls",
+            )
+        case SurvivalBroken(missing=missing_parts):
+            return Said(
+                what=f"required content is missing from the request: {', '.join(missing_parts)}",
+                hint="this is a bug of jingwei: please report it with the log",
+            )
+        case _:
+            assert_never(failure)
+
+
+def _say_unconfirmed(failure: Unconfirmed) -> Said:
+    parts = [
+        f"tool calls without a result: {', '.join(failure.open_tool_calls)}"
+        if failure.open_tool_calls
+        else "",
+        f"model calls without a result: {', '.join(failure.open_model_calls)}"
+        if failure.open_model_calls
+        else "",
+        "no terminal event" if failure.unterminated else "",
+    ]
+    return Said(
+        what=f"turn {failure.turn_id!r} holds unconfirmed work: " + "; ".join(part for part in parts if part),
+        hint="record how each call ended, then close the turn with done or error; "
+        "nobody but the host knows whether the work was done",
+    )
+
+
+def _say_does_not_fit(report: BuildReport) -> Said:
+    last = report.attempts[-1]
+    tokens, budget = last.count.tokens, report.budget
+    return Said(
+        what=f"what must stay takes {last.total_reserved} of {budget.window_tokens} tokens: "
+        f"system {tokens.system}, messages {tokens.messages}, constraint {tokens.constraint}, "
+        f"template {tokens.template}, output reserve {budget.output_reserve}, "
+        f"margin {budget.safety_margin}",
+        hint="shorten system or current, unpin a turn, lower the reserve, or take a larger window",
+    )
+
+
+def _malformed_hint(reason: MalformedReason) -> str:
+    ids = {MalformedReason.BLANK_TURN_ID, MalformedReason.BLANK_EVENT_ID, MalformedReason.BLANK_MESSAGE_ID}
+    if reason in ids:
+        return "the writer left an id blank"
+    if reason is MalformedReason.TURN_NOT_CONTIGUOUS:
+        return "a turn's events stand together; a closed turn is not taken up again"
+    return "`jingwei diagnose` lists everything that is wrong with the log"
+
+
+def _input_hint(reason: InvalidInputReason) -> str:
+    if reason is InvalidInputReason.OPEN_TURN:
+        return "the log ends in an open turn: --current-from-open builds with its user message as current"
+    if reason in {InvalidInputReason.UNKNOWN_PIN, InvalidInputReason.DUPLICATE_PIN}:
+        return "pin turns of the log, each once: `jingwei project` lists them"
+    return "see docs/failures.md for what each field must hold"
+
+
+def _evidence_hint(reason: UnverifiedReason) -> str:
+    if reason is UnverifiedReason.OUTPUT_EVIDENCE:
+        return "hard mode needs an output reserve that the host can enforce"
+    return "hard mode needs a counter with a verified upper bound for this very target"

@@ -1,0 +1,65 @@
+"""What a command prints: JSON for machines on standard output, words for people on standard error."""
+
+import io
+import os
+import shutil
+import sys
+from typing import NoReturn
+
+import typer
+from rich.console import Console, RenderableType
+
+from jingwei.cli.describe import Said
+from jingwei.cli.exits import Exit
+from jingwei.codec import EncodeFailed, utf8
+from jingwei.jsontext import JsonValue, canonical
+
+
+def emit(value: JsonValue) -> None:
+    """One line of canonical JSON on standard output."""
+    emit_text(canonical(value) + "\n")
+
+
+def emit_text(text: str) -> None:
+    """Text as UTF-8 on standard output, whatever the locale says."""
+    data = utf8(text)
+    if isinstance(data, EncodeFailed):
+        fail(
+            Said(
+                what=f"the output holds half a surrogate pair ({data.actual})",
+                hint="pass text as UTF-8",
+            ),
+            Exit.INPUT,
+        )
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # What is left in the buffer would fail again, loudly, when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        note("jingwei: the reader of the output went away")
+        raise typer.Exit(Exit.BROKEN_PIPE) from None
+
+
+def fail(said: Said, code: Exit, failure: JsonValue = None) -> NoReturn:
+    """Tell people on standard error, machines on standard output, and end the command."""
+    if failure is not None:
+        emit({"failure": failure})
+    note(f"jingwei: {said.what}\n  {said.hint}")
+    raise typer.Exit(code)
+
+
+def note(text: str) -> None:
+    """A message for people on standard error."""
+    sys.stderr.buffer.write((text + "\n").encode("utf-8", "replace"))
+    sys.stderr.buffer.flush()
+
+
+def show(what: RenderableType) -> None:
+    """A table for people on standard output: as wide as the terminal, 100 columns in a pipe."""
+    terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if terminal else 100
+    console = Console(file=io.StringIO(), width=width, highlight=False, force_terminal=terminal)
+    with console.capture() as rendered:
+        console.print(what)
+    emit_text(rendered.get())
