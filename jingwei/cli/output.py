@@ -32,7 +32,10 @@ def emit_text(text: str) -> None:
             Exit.INPUT,
         )
     try:
-        sys.stdout.buffer.write(data)
+        rest = memoryview(data)
+        while rest:
+            # With PYTHONUNBUFFERED the stream is the bare file, which may take a part only.
+            rest = rest[sys.stdout.buffer.write(rest) :]
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         # What is left in the buffer would fail again, loudly, when the interpreter ends.

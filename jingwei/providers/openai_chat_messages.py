@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, final
 
 import attrs
 
+from jingwei.codec import DecodeFailed
 from jingwei.ids import is_blank
 from jingwei.jsontext import Json, JsonProblem, JsonValue, canonical, parse_json, shortened
 from jingwei.providers.openai_chat_failures import (
@@ -20,6 +21,8 @@ from jingwei.providers.openai_chat_failures import (
     EmptyArguments,
     LegacyFunction,
     NoId,
+    NotAConversation,
+    NoUserMessage,
     PartNotText,
     ReasoningPresent,
     RepeatedCallId,
@@ -132,6 +135,9 @@ class ResultCame:
 
 ReadMessage: TypeAlias = Instruction | UserSaid | AssistantSaid | ResultCame
 
+HardRead: TypeAlias = BadField | UnknownRole | RepeatedCallId
+"""What reading a message fails with for good."""
+
 
 @final
 class Ledger:
@@ -170,8 +176,7 @@ class Ledger:
 
 def failure_index(failure: ConversationFailure) -> int:
     """The message of a failure; 0 for the few that are about none."""
-    index: object = getattr(failure, "index", 0)
-    return index if isinstance(index, int) else 0
+    return 0 if isinstance(failure, DecodeFailed | NoUserMessage | NotAConversation) else failure.index
 
 
 def read_message(ledger: Ledger, index: int, message: Mapping[str, JsonValue]) -> ReadMessage | HardRead:
@@ -198,10 +203,6 @@ def read_message(ledger: Ledger, index: int, message: Mapping[str, JsonValue]) -
     if role in RESULT_ROLES:
         return _read_result(ledger, index, message, text)
     return Instruction(index=index, role=InstructionRole(role), text=text)
-
-
-HardRead: TypeAlias = BadField | UnknownRole | RepeatedCallId
-"""What reading a message fails with for good."""
 
 
 # --- content ------------------------------------------------------------------------------------
