@@ -308,7 +308,7 @@ class _Scanner:
                 self.key(holder)
             return self.value()
         if mark != closing:
-            raise self.problem("invalid_json", f"',' or '{closing}'")
+            raise self.problem("invalid_json", f"',' or '{closing}'", steps=self.steps()[:-1])
         self.at += 1
         self.open.pop()
         self.keys.pop()

@@ -1,0 +1,424 @@
+"""The batch contract, to the letter (docs/batch.md)."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jingwei.batch import serve
+
+Object = dict[str, Any]
+
+USER = {"type": "user_message", "text": "hi"}
+REPLY = {"type": "assistant_message", "version": 1, "text": "yo"}
+DONE = {"type": "done", "status": "completed"}
+
+
+def event(seq: int, kind: Object, turn: str = "t", **more: str) -> Object:
+    return {"event_id": f"e{seq}", "session_id": "s", "turn_id": turn, **more, "seq": seq, "kind": kind}
+
+
+EVENTS = [event(0, USER), event(1, REPLY, message_id="m"), event(2, DONE)]
+BUDGET = {
+    "window_tokens": 100,
+    "output_reserve": 5,
+    "output_evidence": "estimate",
+    "safety_margin": 0,
+    "mode": "soft",
+}
+BUILD: Object = {
+    "op": "build",
+    "target": {"model": "m", "template_revision": "t"},
+    "budget": BUDGET,
+    "current": [{"role": "user", "content": "x"}],
+}
+FROM_EVENTS = {**BUILD, "session_id": "s", "events": EVENTS}
+BOUND = {
+    "kind": "byte_bound",
+    "model": "m",
+    "template_revision": "t",
+    "normalization": "none",
+    "json_factor": [3, 2],
+    "allowance": {part: {"bytes": 8, "specials": 2} for part in ("message", "call", "tool", "request")},
+}
+
+
+def ask(request: object) -> Object:
+    """One answer, of which every key is known."""
+    line = request if isinstance(request, str) else json.dumps(request)
+    answer: Object = json.loads(serve(line.encode()))
+    assert list(answer) in (["id", "ok"], ["id", "failure"])
+    return answer
+
+
+def failure(request: object) -> Object:
+    told: Object = ask(request)["failure"]
+    return told
+
+
+class TestRequests:
+    """What is no request is a BadRequest, and says where."""
+
+    @pytest.mark.parametrize(
+        ("line", "path"),
+        [
+            ("", ""),
+            ("   ", ""),
+            ("[]", ""),
+            ("5", ""),
+            ('{"op":"shape"', ""),
+            ('{"op":"shape","op":"shape"}', "/op"),
+            ('{"op":"shape","messages":["\\ud800"]}', "/messages/0"),
+            ('{"op":"shape","messages":[NaN]}', "/messages/0"),
+            ("{}", "/op"),
+            ('{"op":null}', "/op"),
+            ('{"op":5}', "/op"),
+            ('{"op":"Shape"}', "/op"),
+            ('{"op":"shape","messages":[],"more":1}', "/more"),
+            ('{"op":"shape"}', "/messages"),
+            ('{"op":"shape","messages":{}}', "/messages"),
+            ('{"op":"shape","messages":[{"role":"robot"}]}', "/messages/0/role"),
+            ('{"op":"shape","messages":[{"role":"tool","call_id":" ","content":""}]}', "/messages/0/call_id"),
+            ('{"op":"decode"}', ""),
+            ('{"op":"decode","text":"","bytes_base64":""}', ""),
+            ('{"op":"decode","text":5}', "/text"),
+            ('{"op":"decode","bytes_base64":"?"}', "/bytes_base64"),
+            ('{"op":"project","session_id":"s"}', "/events"),
+            ('{"op":"project","session_id":"s","events":5}', "/events"),
+            ('{"op":"project","events":[]}', "/session_id"),
+            (
+                '{"op":"project","session_id":"s","events":[],"config":{"max_events":-1}}',
+                "/config/max_events",
+            ),
+            ('{"op":"project","session_id":"s","events":[],"config":{"max":1}}', "/config/max"),
+            ('{"op":"diagnose","session_id":"s","events":[],"config":{}}', "/config"),
+        ],
+    )
+    def test_a_line_that_is_no_request(self, line: str, path: str) -> None:
+        answer = ask(line)
+
+        assert answer["id"] is None
+        assert {"kind", "reason", "path"} == set(answer["failure"])
+        assert ("BadRequest", path) == (answer["failure"]["kind"], answer["failure"]["path"])
+
+    @pytest.mark.parametrize(
+        ("change", "path"),
+        [
+            ({"events": None}, "/events"),
+            ({"budget": {**BUDGET, "window_tokens": 2**64}}, "/budget/window_tokens"),
+            ({"budget": {**BUDGET, "safety_margin": "0"}}, "/budget/safety_margin"),
+            ({"budget": {k: v for k, v in BUDGET.items() if k != "mode"}}, "/budget/mode"),
+            ({"budget": {**BUDGET, "mode": "firm"}}, "/budget/mode"),
+            ({"limits": {"max_count_calls": 1.5}}, "/limits/max_count_calls"),
+            ({"target": {"model": "m"}}, "/target/template_revision"),
+            ({"strategy": "newest"}, "/strategy"),
+            ({"search": "fast"}, "/search"),
+            ({"counter": {"kind": "exact"}}, "/counter/kind"),
+            ({"counter": {**BOUND, "json_factor": [1, 2]}}, "/counter/json_factor"),
+            ({"counter": {**BOUND, "json_factor": [1]}}, "/counter/json_factor"),
+            ({"counter": {**BOUND, "normalization": "nfkc"}}, "/counter/normalization"),
+            ({"projection": {}}, ""),
+        ],
+    )
+    def test_a_build_that_is_no_request(self, change: Object, path: str) -> None:
+        told = failure({**FROM_EVENTS, **change})
+
+        assert ("BadRequest", path) == (told["kind"], told["path"])
+
+    @pytest.mark.parametrize("given_id", [None, 0, "x", [1, {"a": None}], 10**30, 1.5, {"z": 1, "a": 2}])
+    def test_the_id_comes_back_as_it_was(self, given_id: object) -> None:
+        line = json.dumps({"id": given_id, "op": "shape", "messages": []}, separators=(",", ":"))
+
+        assert serve(line.encode()).startswith('{"id":' + json.dumps(given_id, separators=(",", ":")) + ",")
+
+    def test_the_id_comes_back_with_a_bad_request(self) -> None:
+        assert 7 == ask({"id": 7, "op": "nope"})["id"]
+
+    @given(st.binary(max_size=60))
+    def test_no_line_ends_the_process(self, line: bytes) -> None:
+        answer = json.loads(serve(line))
+
+        assert {"id", "failure"} == set(answer)
+
+    @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5))
+    def test_no_value_of_any_key_ends_the_process(self, value: object) -> None:
+        for key in FROM_EVENTS:
+            json.loads(serve(json.dumps({**FROM_EVENTS, key: value}).encode("utf-8", "surrogatepass")))
+
+
+class TestDecode:
+    def test_canonical_events(self) -> None:
+        text = "".join(json.dumps({**e, "unknown": 1}) + "\n" for e in EVENTS)
+
+        assert {"id": None, "ok": {"events": EVENTS}} == ask({"op": "decode", "text": text})
+
+    def test_bytes_that_are_no_text(self) -> None:
+        data = base64.b64encode(b"\xff\n").decode()
+
+        assert {
+            "kind": "DecodeFailed",
+            "reason": "invalid_utf8",
+            "line": 1,
+            "byte_offset": 0,
+            "path": None,
+            "expected": "UTF-8",
+            "actual": "FF at byte 0 of the line",
+            "whole_bytes": None,
+        } == failure({"op": "decode", "bytes_base64": data})
+
+    def test_a_torn_last_line(self) -> None:
+        whole = json.dumps(EVENTS[0]) + "\n"
+        told = failure({"op": "decode", "text": whole + "{"})
+
+        assert ("torn_last_line", 2, len(whole), len(whole)) == (
+            told["reason"],
+            told["line"],
+            told["byte_offset"],
+            told["whole_bytes"],
+        )
+
+
+class TestProject:
+    def test_every_key(self) -> None:
+        assert {
+            "algorithm_version": 1,
+            "session_id": "s",
+            "source_event_count": 3,
+            "source_tail": "e2",
+            "config": {
+                "legacy_replies": "reject",
+                "max_events": 100_000,
+                "max_input_bytes": 16_777_216,
+                "max_messages": 50_000,
+            },
+            "groups": [
+                {
+                    "turn_id": "t",
+                    "kind": "user",
+                    "source_events": ["e0"],
+                    "messages": [{"role": "user", "content": "hi"}],
+                },
+                {
+                    "turn_id": "t",
+                    "kind": "assistant",
+                    "source_events": ["e1"],
+                    "messages": [{"role": "assistant", "content": "yo"}],
+                },
+            ],
+            "turns": [
+                {
+                    "turn_id": "t",
+                    "state": "completed",
+                    "terminal_event": "e2",
+                    "missing_complete_reply": False,
+                }
+            ],
+            "omitted": [{"event_id": "e2", "seq": 2, "reason": "audit"}],
+        } == ask({"op": "project", "session_id": "s", "events": EVENTS})["ok"]
+
+    def test_an_event_that_does_not_decode_has_its_index(self) -> None:
+        bad = [EVENTS[0], {**EVENTS[1], "seq": "1"}]
+        told = failure({"op": "project", "session_id": "s", "events": bad})
+
+        assert ("DecodeFailed", "wrong_type", "/seq", 1) == (
+            told["kind"],
+            told["reason"],
+            told["path"],
+            told["index"],
+        )
+        assert told["line"] is None
+
+    @pytest.mark.parametrize(
+        ("request_", "expected"),
+        [
+            ({"session_id": " ", "events": []}, {"kind": "InvalidConfig", "reason": "blank_session_id"}),
+            (
+                {"session_id": "s", "events": EVENTS, "config": {"max_events": 2}},
+                {"kind": "LimitExceeded", "what": "events", "limit": 2, "actual": 3},
+            ),
+            (
+                {"session_id": "x", "events": EVENTS},
+                {"kind": "WrongSession", "physical_index": 0, "expected": "x", "actual": "s"},
+            ),
+            (
+                {"session_id": "s", "events": EVENTS[1:]},
+                {"kind": "WrongSequence", "physical_index": 0, "expected": 0, "actual": 1},
+            ),
+            (
+                {"session_id": "s", "events": [EVENTS[0], {**EVENTS[1], "event_id": "e0"}]},
+                {"kind": "DuplicateEventId", "physical_index": 1, "event_id": "e0"},
+            ),
+            (
+                {"session_id": "s", "events": [event(0, REPLY, message_id="m")]},
+                {
+                    "kind": "Malformed",
+                    "event_id": "e0",
+                    "seq": 0,
+                    "turn_id": "t",
+                    "reason": "work_before_user",
+                },
+            ),
+            (
+                {"session_id": "s", "events": EVENTS[:2]},
+                {
+                    "kind": "Unconfirmed",
+                    "turn_id": "t",
+                    "open_tool_calls": [],
+                    "open_model_calls": [],
+                    "unterminated": True,
+                },
+            ),
+            (
+                {"session_id": "s", "events": [event(0, USER), event(1, DONE)]},
+                {"kind": "MissingReply", "turn_id": "t"},
+            ),
+        ],
+    )
+    def test_each_failure_with_its_facts(self, request_: Object, expected: Object) -> None:
+        assert expected == failure({"op": "project", **request_})
+
+
+class TestDiagnose:
+    def test_every_violation_and_what_admits(self) -> None:
+        events = [event(0, USER), event(1, DONE), event(2, USER, "u"), event(3, DONE, "u")]
+
+        assert {
+            "violations": [
+                {
+                    "seq": seq,
+                    "event_id": f"e{seq}",
+                    "turn_id": turn,
+                    "rule": "P6",
+                    "kind": "MissingReply",
+                    "reason": None,
+                }
+                for seq, turn in ((1, "t"), (3, "u"))
+            ],
+            "admits": {"legacy_replies": "omit"},
+        } == ask({"op": "diagnose", "session_id": "s", "events": events})["ok"]
+
+    def test_what_no_choice_admits(self) -> None:
+        told = ask({"op": "diagnose", "session_id": "s", "events": [event(0, REPLY, message_id="m")]})["ok"]
+
+        assert told["admits"] is None
+        assert ("P4", "Malformed", "work_before_user") == (
+            told["violations"][0]["rule"],
+            told["violations"][0]["kind"],
+            told["violations"][0]["reason"],
+        )
+
+    def test_arguments_that_no_build_can_send_are_a_warning(self) -> None:
+        call = {"type": "tool_call", "call": {"id": "c", "name": "f", "arguments": [1]}}
+        result = {
+            "type": "tool_result",
+            "result": {"call_id": "c", "outcome": {"status": "succeeded", "output": ""}},
+        }
+        events = [event(0, USER), event(1, call), event(2, result), event(3, {**DONE, "status": "cancelled"})]
+
+        projected = ask({"op": "project", "session_id": "s", "events": events})
+        told = ask({"op": "diagnose", "session_id": "s", "events": events})["ok"]
+        built = failure({**FROM_EVENTS, "events": events})
+
+        assert "ok" in projected
+        assert [(1, "M3", "ArgumentsNotObject", "warning")] == [
+            (v["seq"], v["rule"], v["kind"], v["reason"]) for v in told["violations"]
+        ]
+        assert {"kind": "ShapeInvalid", "error": {"kind": "ArgumentsNotObject"}} == built
+
+
+class TestShape:
+    def test_well_formed(self) -> None:
+        assert {} == ask({"op": "shape", "messages": [{"role": "user", "content": ""}]})["ok"]
+
+    def test_the_index_stands_where_the_rule_gives_one(self) -> None:
+        tool = {"role": "tool", "call_id": "c", "content": ""}
+
+        assert {"kind": "EmptyMessages"} == failure({"op": "shape", "messages": []})
+        assert {"kind": "UnmatchedToolResult", "index": 0} == failure({"op": "shape", "messages": [tool]})
+
+
+class TestBuild:
+    def test_every_key_of_the_report(self) -> None:
+        built = ask(FROM_EVENTS)["ok"]
+
+        assert {"messages", "constraint"} == set(built["request"])
+        assert [
+            "algorithm_version",
+            "projection_version",
+            "strategy",
+            "search",
+            "session_id",
+            "source_tail",
+            "source_event_count",
+            "state_version",
+            "target",
+            "budget",
+            "limits",
+            "system_messages",
+            "current_messages",
+            "turns",
+            "attempts",
+        ] == list(built["report"])[:15]
+        assert [
+            {
+                "turn_id": "t",
+                "source_events": ["e0", "e1"],
+                "retained": True,
+                "protected": False,
+                "reduction": None,
+            }
+        ] == built["report"]["turns"]
+        attempt = built["report"]["attempts"][-1]
+        assert ["removed_turns", "plan_steps", "count", "total_reserved"] == list(attempt)
+        assert ["target", "method", "evidence", "tokens"] == list(attempt["count"])
+        assert ["system", "messages", "constraint", "template"] == list(attempt["count"]["tokens"])
+
+    def test_a_projection_verbatim_builds_the_same(self) -> None:
+        projection = ask({"op": "project", "session_id": "s", "events": EVENTS})["ok"]
+
+        assert ask(FROM_EVENTS) == ask({**BUILD, "projection": projection})
+
+    def test_a_tampered_projection_is_not_admitted(self) -> None:
+        projection = ask({"op": "project", "session_id": "s", "events": EVENTS})["ok"]
+        projection["groups"][0]["source_events"] = []
+
+        assert {
+            "kind": "InvalidInput",
+            "reason": "group_without_sources",
+            "path": "/projection/groups/0/source_events",
+        } == failure({**BUILD, "projection": projection})
+
+    def test_faults_of_inputs_come_before_those_of_the_history(self) -> None:
+        projection = ask({"op": "project", "session_id": "s", "events": EVENTS})["ok"]
+        projection["groups"][0]["turn_id"] = "unknown"
+
+        told = failure(
+            {**BUILD, "projection": projection, "target": {"model": " ", "template_revision": "t"}}
+        )
+
+        assert ("InvalidInput", "blank_model") == (told["kind"], told["reason"])
+
+    def test_a_report_comes_with_each_failure_from_the_first_count_on(self) -> None:
+        told = failure({**FROM_EVENTS, "budget": {**BUDGET, "window_tokens": 10}})
+
+        assert ("DoesNotFit", True) == (told["kind"], told["exhaustive"])
+        assert [False] == [row["retained"] for row in told["report"]["turns"]]
+        assert ["dropped"] == [row["reduction"] for row in told["report"]["turns"]]
+
+    def test_a_verified_bound_satisfies_hard_mode(self) -> None:
+        hard = {**BUDGET, "window_tokens": 500, "mode": "hard", "output_evidence": "verified_upper_bound"}
+
+        built = ask({**FROM_EVENTS, "budget": hard, "counter": BOUND})["ok"]
+        estimate = failure({**FROM_EVENTS, "budget": hard})
+
+        assert "verified_upper_bound" == built["report"]["attempts"][-1]["count"]["evidence"]
+        assert ("UnverifiedCount", "evidence") == (estimate["kind"], estimate["reason"])
+
+    def test_a_bound_for_another_model_is_refused(self) -> None:
+        told = failure({**FROM_EVENTS, "counter": {**BOUND, "model": "other"}})
+
+        assert "CounterFailed" == told["kind"]
+        assert "other" in told["reason"]

@@ -1,0 +1,295 @@
+"""The commands, as a shell sees them: output, messages, exit codes."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import pytest
+
+from jingwei.cli.app import run
+from jingwei.cli.exits import Exit
+
+DEMO = Path(__file__).parent.parent / "jingwei" / "demo" / "session.jsonl"
+
+
+@attrs.frozen
+class Ended:
+    """How one command ended."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def json(self) -> object:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def jingwei(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
+    """Runs one command in this process."""
+
+    def go(*arguments: str | Path) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["jingwei", *map(str, arguments)])
+        code = run()
+        out, err = capfdbinary.readouterr()
+        return Ended(int(code), out, err.decode())
+
+    return go
+
+
+def piped(*arguments: str | Path, stdin: bytes = b"") -> Ended:
+    """Runs one command in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "jingwei", *map(str, arguments)], input=stdin, capture_output=True, check=False
+    )
+    return Ended(done.returncode, done.stdout, done.stderr.decode())
+
+
+def cancelled_turns(count: int) -> str:
+    """A log of turns that hold nothing but their end."""
+    return "".join(
+        f'{{"event_id":"e{i}","session_id":"s","turn_id":"t{i}","seq":{i},'
+        '"kind":{"type":"done","status":"cancelled"}}\n'
+        for i in range(count)
+    )
+
+
+def test_check_counts_the_events(jingwei: Run) -> None:
+    ended = jingwei("check", DEMO)
+
+    assert Exit.OK == ended.code
+    assert {"session_id": "bookshop-oncall-0612", "events": 143, "last_event": "ev_0142"} == ended.json
+
+
+def test_standard_input_is_a_dash() -> None:
+    assert piped("check", DEMO).out == piped("check", "-", stdin=DEMO.read_bytes()).out
+
+
+def test_an_empty_log_is_a_log(jingwei: Run, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"")
+
+    assert {"session_id": "", "events": 0, "last_event": None} == jingwei("check", empty).json
+    refused = jingwei("project", empty)
+    assert Exit.USAGE == refused.code
+    assert "--session" in refused.err
+    assert [] == json.loads(jingwei("project", empty, "--session", "s").out)["groups"]
+
+
+@pytest.mark.parametrize("command", ["check", "diagnose", "project", "explain", "batch"])
+def test_what_cannot_be_read_is_one_sentence(jingwei: Run, tmp_path: Path, command: str) -> None:
+    missing, folder = jingwei(command, tmp_path / "nope"), jingwei(command, tmp_path)
+
+    assert (Exit.FILE, Exit.FILE) == (missing.code, folder.code)
+    assert "No such file" in missing.err
+    assert "directory" in folder.err
+    assert "Traceback" not in missing.err + folder.err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_one_sentence(jingwei: Run, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.jsonl"
+    secret.write_bytes(b"")
+    secret.chmod(0)
+
+    assert Exit.FILE == jingwei("check", secret).code
+
+
+def test_a_torn_log_says_where_to_cut(jingwei: Run, tmp_path: Path) -> None:
+    torn = tmp_path / "torn.jsonl"
+    whole = DEMO.read_bytes()
+    torn.write_bytes(whole + b'{"event_id":"ev')
+
+    ended = jingwei("check", torn)
+
+    assert Exit.DECODE == ended.code
+    assert len(whole) == json.loads(ended.out)["failure"]["whole_bytes"]
+    assert f"byte {len(whole)}" in ended.err
+
+
+def test_another_session_is_refused(jingwei: Run) -> None:
+    ended = jingwei("project", DEMO, "--session", "other")
+
+    assert Exit.LOG == ended.code
+    assert "WrongSession" == json.loads(ended.out)["failure"]["kind"]
+
+
+def test_diagnose_lists_and_ends_with_the_log_code(jingwei: Run, tmp_path: Path) -> None:
+    lines = DEMO.read_bytes().splitlines(keepends=True)
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_bytes(b"".join(lines[:-1]))
+
+    sound, broken = jingwei("diagnose", DEMO), jingwei("diagnose", damaged)
+
+    assert (Exit.OK, {"violations": [], "admits": None}) == (sound.code, sound.json)
+    assert Exit.LOG == broken.code
+    assert ["Unconfirmed"] == [v["kind"] for v in json.loads(broken.out)["violations"]]
+    assert "Unconfirmed" in jingwei("diagnose", "--pretty", damaged).out.decode()
+
+
+def test_build_gives_a_request_that_explain_shows(jingwei: Run, tmp_path: Path) -> None:
+    ended = jingwei("build", DEMO, "--current", "现在呢？", "--window", "4000", "--pin", "turn_01")
+    saved = tmp_path / "built.json"
+    saved.write_bytes(ended.out)
+
+    shown = jingwei("explain", saved)
+
+    built = json.loads(ended.out)
+    assert {"role": "user", "content": "现在呢？"} == built["request"]["messages"][-1]
+    assert built["report"]["attempts"][-1]["total_reserved"] <= 4000
+    assert Exit.OK == shown.code
+    assert "pinned" in shown.out.decode()
+
+
+def test_a_spec_file_is_the_batch_operation(jingwei: Run, tmp_path: Path) -> None:
+    spec = tmp_path / "spec.json"
+    body = {
+        "current": [{"role": "user", "content": "x"}],
+        "target": {"model": "m", "template_revision": "t"},
+        "budget": {
+            "window_tokens": 3000,
+            "output_reserve": 64,
+            "output_evidence": "estimate",
+            "safety_margin": 0,
+            "mode": "soft",
+        },
+        "search": "linear",
+    }
+    spec.write_text(json.dumps(body))
+
+    by_command = jingwei("build", DEMO, "--spec", spec)
+    events = [json.loads(line) for line in DEMO.read_text().splitlines()]
+    request = {"op": "build", "session_id": "bookshop-oncall-0612", "events": events, **body}
+    by_batch = piped("batch", stdin=json.dumps(request).encode() + b"\n")
+
+    assert by_command.json == json.loads(by_batch.out)["ok"]
+
+
+def test_what_does_not_fit_has_a_code_and_a_breakdown(jingwei: Run) -> None:
+    ended = jingwei("build", DEMO, "--current", "x", "--window", "100")
+
+    assert Exit.BUDGET == ended.code
+    assert "output reserve 1024" in ended.err
+    assert "DoesNotFit" == json.loads(ended.out)["failure"]["kind"]
+
+
+def test_a_bad_spec_names_the_place(jingwei: Run, tmp_path: Path) -> None:
+    spec = tmp_path / "spec.json"
+    spec.write_text('{"current": [{"role": "user", "content": 5}]}')
+
+    ended = jingwei("build", DEMO, "--spec", spec)
+
+    assert Exit.INPUT == ended.code
+    assert "/current/0/content" in ended.err
+
+
+def test_build_wants_one_source_of_current(jingwei: Run) -> None:
+    assert Exit.USAGE == jingwei("build", DEMO).code
+    assert Exit.USAGE == jingwei("build", DEMO, "--current", "x", "--current-from-open").code
+
+
+def test_an_open_turn_can_be_current(jingwei: Run, tmp_path: Path) -> None:
+    opened = tmp_path / "open.jsonl"
+    event = {
+        "event_id": "new",
+        "session_id": "bookshop-oncall-0612",
+        "turn_id": "turn_new",
+        "seq": 143,
+        "kind": {"type": "user_message", "text": "and now?"},
+    }
+    opened.write_bytes(DEMO.read_bytes() + json.dumps(event).encode() + b"\n")
+
+    refused = jingwei("build", opened, "--current", "x")
+    ended = jingwei("build", opened, "--current-from-open", "--window", "90000")
+
+    assert (Exit.INPUT, "open_turn") == (refused.code, json.loads(refused.out)["failure"]["reason"])
+    assert "--current-from-open" in refused.err
+    assert {"role": "user", "content": "and now?"} == json.loads(ended.out)["request"]["messages"][-1]
+
+
+def test_a_log_larger_than_allowed_is_not_read_to_its_end(jingwei: Run) -> None:
+    ended = jingwei("project", DEMO, "--max-events", "3")
+
+    assert Exit.LOG == ended.code
+    assert {"kind": "LimitExceeded", "what": "events", "limit": 3, "actual": 4} == json.loads(ended.out)[
+        "failure"
+    ]
+
+
+def test_the_demo_shows_the_choice(jingwei: Run) -> None:
+    shown = jingwei("demo").out.decode()
+
+    assert "dropped" in shown
+    assert "kept" in shown
+    assert "output reserve" in shown
+    assert "请总结一下事故的原因" in shown
+
+
+def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
+    long = tmp_path / "long.jsonl"
+    long.write_text(cancelled_turns(5000))
+    with subprocess.Popen(
+        [sys.executable, "-m", "jingwei", "project", str(long)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(3)
+        process.stdout.close()
+        err = process.stderr.read().decode()
+
+    assert Exit.BROKEN_PIPE == process.returncode
+    assert "went away" in err
+    assert "Traceback" not in err
+
+
+def test_an_answer_larger_than_a_pipe_arrives_whole_unbuffered(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(cancelled_turns(3000))
+
+    done = subprocess.run(
+        [sys.executable, "-u", "-m", "jingwei", "project", str(log)], capture_output=True, check=True
+    )
+
+    assert 3000 == len(json.loads(done.stdout)["turns"])
+
+
+def test_output_is_utf_8_in_any_locale() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "jingwei", "demo"],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+    )
+
+    assert "请总结" in done.stdout.decode()
+
+
+def test_batch_answers_each_line_before_the_next_comes() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "jingwei", "batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(3):
+            process.stdin.write(b'{"id":%d,"op":"shape","messages":[]}\n' % number)
+            process.stdin.flush()
+            assert number == json.loads(process.stdout.readline())["id"]
+        process.stdin.close()
+
+
+def test_a_missing_extra_is_named() -> None:
+    code = "import sys; sys.modules['typer'] = None; import jingwei.__main__ as m; sys.exit(m.main())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+
+    assert 2 == done.returncode
+    assert b"install jingwei[cli]" in done.stderr
