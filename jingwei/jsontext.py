@@ -98,6 +98,8 @@ class NotCanonical(enum.Enum):
 
 def parse(text: str) -> JsonValue | JsonProblem:
     """Parse one JSON value, or say what is wrong first. Total: never raises for any text (W6)."""
+    if _has_surrogate(text):
+        return scan(text)  # can only come from a str made in code: bytes never decode to one
     value = parse_canonical(text)
     if not isinstance(value, NotCanonical):
         return value
@@ -112,7 +114,10 @@ def parse(text: str) -> JsonValue | JsonProblem:
 
 
 def parse_canonical(text: str) -> JsonValue | NotCanonical:
-    """The value of a text that is strict JSON in canonical form; no word about any other text."""
+    """The value of a text that is strict JSON in canonical form; no word about any other text.
+
+    The text comes from bytes, so that it holds no lone surrogate; `parse` takes any text.
+    """
     try:
         value = cast(JsonValue, _PLAIN.decode(text))
         if _WRITER.encode(value) == text and _within_bounds(text, value):
@@ -489,8 +494,15 @@ def _not_json(value: object) -> NotJson | None:
         elif isinstance(item, list | tuple):
             todo += [(child, (*steps, i)) for i, child in enumerate(cast(Sequence[object], item))]
         elif not _is_json_scalar(item):
-            return NotJson(path=pointer(steps), actual=shortened(f"{type(item).__name__} {item!r}"))
+            return NotJson(path=pointer(steps), actual=_named(item))
     return None
+
+
+def _named(item: object) -> str:
+    """A value for people; a long integer has no repr where the interpreter limits its digits."""
+    if isinstance(item, int):
+        return f"int of more than {INTEGER_DIGITS_MAX} digits"
+    return shortened(f"{type(item).__name__} {item!r}")
 
 
 def _is_json_scalar(item: object) -> bool:
