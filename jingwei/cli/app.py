@@ -11,6 +11,7 @@ from jingwei.build import BuildInputs, build
 from jingwei.cli.describe import Said, say_build, say_decode, say_limit, say_log, say_projection
 from jingwei.cli.exits import Exit
 from jingwei.cli.files import FileFault, chunks_of, whole
+from jingwei.cli.importing import import_app
 from jingwei.cli.output import emit, emit_text, fail, note, show
 from jingwei.cli.show import diagnosis_table, last_messages, projection_table, report_table
 from jingwei.codec import DecodeFailed, parse_document
@@ -53,6 +54,8 @@ app: Final = typer.Typer(
     pretty_exceptions_enable=False,
     help="An agent's session log in, the exact request a model should see out, within a token budget.",
 )
+
+app.add_typer(import_app, name="import")
 
 Log: TypeAlias = Annotated[
     str, typer.Argument(metavar="LOG", help="A session log (JSON Lines); - for standard input.")
