@@ -318,11 +318,13 @@ class RecordCodec:
         return Failure(data) if isinstance(data, EncodeFailed) else Success(data)
 
 
-def parse_line(line: Line) -> Mapping[str, JsonValue] | DecodeFailed:
+def parse_line(
+    line: Line, read: Callable[[str], JsonValue | JsonProblem] = parse
+) -> Mapping[str, JsonValue] | DecodeFailed:
     """One line as a JSON object, or why it is none (W6)."""
     if not line.text.strip(" \t\r"):
         return _at(line, DecodeReason.BLANK_LINE, expected="a JSON object", actual="a blank line")
-    value = parse(line.text)
+    value = read(line.text)
     if isinstance(value, JsonProblem):
         return _json_failure(line, value)
     if not isinstance(value, dict):

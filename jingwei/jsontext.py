@@ -101,8 +101,11 @@ def parse(text: str) -> JsonValue | JsonProblem:
     if _has_surrogate(text):
         return scan(text)  # can only come from a str made in code: bytes never decode to one
     value = parse_canonical(text)
-    if not isinstance(value, NotCanonical):
-        return value
+    return parse_otherwise(text) if isinstance(value, NotCanonical) else value
+
+
+def parse_otherwise(text: str) -> JsonValue | JsonProblem:
+    """`parse` for a text that `parse_canonical` has refused: passes two and three."""
     if _SURROGATE_ESCAPE.search(text) is None:
         try:
             value = cast(JsonValue, _CAREFUL.decode(text))

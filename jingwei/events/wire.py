@@ -69,7 +69,7 @@ from jingwei.events.records import (
     ToolSucceeded,
     UserMessageEvent,
 )
-from jingwei.jsontext import JsonValue, escaped, parse_canonical, utf8_bytes
+from jingwei.jsontext import JsonValue, escaped, parse_canonical, parse_otherwise, utf8_bytes
 from jingwei.limits import Bound, LimitExceeded
 from jingwei.messages import wire as messages_wire
 from jingwei.outcome import Failure, Outcome, Success
@@ -270,7 +270,8 @@ def _read_line(line: Line) -> _Read | DecodeFailed:
         exact = _CODEC.read_exact(value, SessionEvent)
         if exact is not None:
             return _Read(event=exact, canonical_bytes=utf8_bytes(line.text))
-    found = parse_line(line)
+    # A canonical line that is not exact (it holds unknown keys, say) need not be parsed again.
+    found = value if isinstance(value, dict) else parse_line(line, parse_otherwise)
     if isinstance(found, DecodeFailed):
         return found
     event = _CODEC.read(found, SessionEvent)
