@@ -19,7 +19,16 @@ import cattrs
 from cattrs.errors import AttributeValidationNote, ClassValidationError
 from cattrs.gen import make_dict_structure_fn, override
 
-from jingwei.jsontext import Json, JsonProblem, JsonValue, canonical, parse, pointer, shortened
+from jingwei.jsontext import (
+    Json,
+    JsonProblem,
+    JsonValue,
+    canonical,
+    parse,
+    pointer,
+    scan,
+    shortened,
+)
 from jingwei.limits import TOKENS_BOUND
 from jingwei.outcome import Failure, Outcome, Success
 
@@ -404,6 +413,11 @@ def _line(raw: bytes, number: int, offset: int) -> Line | DecodeFailed:
     try:
         return Line(text=raw.decode(), number=number, byte_offset=offset)
     except UnicodeDecodeError as error:
+        before = raw[: error.start].decode()
+        problem = scan(before)
+        if isinstance(problem, JsonProblem) and problem.offset < len(before):
+            # Something else is wrong further left, and the first failure by offset wins (W6).
+            return _json_failure(Line(text=before, number=number, byte_offset=offset), problem)
         bad = raw[error.start : error.start + 4].hex(" ").upper()
         return DecodeFailed(
             reason=DecodeReason.INVALID_UTF8,

@@ -72,7 +72,7 @@ class Audit:
 
     Attributes:
         index: the message.
-        kind: what it is, for the `custom` event.
+        kind: what it is; the `custom` event says `openai_chat.<kind>`.
         payload: whole.
     """
 
@@ -288,7 +288,7 @@ def _read_reasoning(ledger: Ledger, index: int, message: Mapping[str, JsonValue]
         ledger.settle(choice, ReasoningPresent(index=index, field=field), NoteKind.REASONING_UNPLACED, field)
         if choice is Unplaced.AS_AUDIT:
             payload = Json(canonical({field: value}))
-            audits.append(Audit(index=index, kind="openai_chat.reasoning", payload=payload))
+            audits.append(Audit(index=index, kind="reasoning", payload=payload))
     return tuple(audits)
 
 

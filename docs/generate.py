@@ -1,0 +1,628 @@
+"""Write the generated pages: docs/states.md from the turn table, docs/failures.md from the failure unions.
+
+    python -m docs.generate
+
+What a failure means is said once, on its class; what to do about it is said here, in `ADVICE` and
+`REASONS`. Both must cover every member of every union: `tests/test_docs.py` fails where one is missing,
+and where a page on disk is stale.
+"""
+
+import enum
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, TypeAlias, get_args
+
+import attrs
+
+from jingwei.batch import BadRequest
+from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed
+from jingwei.events.failures import DuplicateEventId, LogFailure, WrongSequence, WrongSession
+from jingwei.events.records import (
+    AssistantReply,
+    ModelRequestEvent,
+    ModelResultEvent,
+    ToolCallEvent,
+    ToolResultEvent,
+)
+from jingwei.events.turns import ALL_KINDS, REFUSED, TURN_TABLE, KindClass, MalformedReason, TurnState
+from jingwei.events.wire import EVENT_TYPES
+from jingwei.jsontext import JsonProblem, NotJson
+from jingwei.limits import Bound, LimitExceeded
+from jingwei.messages.failures import (
+    ArgumentsNotObject,
+    DuplicateToolCallId,
+    DuplicateToolName,
+    EmptyMessages,
+    EmptyName,
+    EmptyToolSet,
+    InterruptedToolGroup,
+    InvalidSchemaShape,
+    MissingAssistantContent,
+    MissingToolResults,
+    ShapeFailure,
+    ToolNotVisible,
+    UnmatchedToolResult,
+)
+from jingwei.projection.failures import (
+    AdmissionReason,
+    InvalidConfig,
+    InvalidConfigReason,
+    Malformed,
+    MissingReply,
+    NotAdmitted,
+    ProjectionFailure,
+    Unconfirmed,
+)
+from jingwei.providers.openai_chat_failures import (
+    AmbiguousResult,
+    BadField,
+    BlankSessionId,
+    ConversationFailure,
+    DocumentFailure,
+    NoConversation,
+    NotAConversation,
+    NoUserMessage,
+    RepeatedCallId,
+    SoftFailure,
+    UnknownRole,
+    UnusableResponse,
+    remedies,
+)
+from jingwei.report.failures import (
+    BuildFailure,
+    CounterFailed,
+    CountLimit,
+    DoesNotFit,
+    InvalidInput,
+    InvalidInputReason,
+    Overflow,
+    OverflowWhat,
+    ShapeInvalid,
+    SurvivalBroken,
+    UnverifiedCount,
+    UnverifiedReason,
+)
+from jingwei.request.counting import CountRefused
+from jingwei.selection.records import InvalidPlan, InvalidPlanReason
+
+DOCS: Final = Path(__file__).resolve().parent
+
+Told: TypeAlias = tuple[str, str]
+"""When a reason is given, and what to do."""
+
+ADVICE: Final[Mapping[type[object], str]] = {
+    DecodeFailed: "Look at `line` and `path`; the table below says what each reason asks for. Never skip the "
+    "line: what follows may depend on it.",
+    EncodeFailed: "Find where the text came from: it was cut inside a character, or decoded with "
+    "`surrogatepass`. Replace the half pair before the record is made.",
+    JsonProblem: "The text is not strict JSON: mend it at `offset`, or keep it as a string.",
+    NotJson: "Turn the value at `path` into JSON types before you hand it over: text keys, finite numbers, "
+    "no bytes or dates.",
+    WrongSession: "Two logs were mixed, or the wrong session was asked for. Split the log by session where "
+    "it is written.",
+    WrongSequence: "A line is missing, doubled or moved. Restore the log from its store; do not renumber it.",
+    DuplicateEventId: "The writer appended an event twice, or made its ids badly. If both lines are equal, a "
+    "retry was not idempotent: mend the writer.",
+    InvalidConfig: "Correct the call; the table below says which value.",
+    LimitExceeded: "Raise the limit in `ProjectionConfig` or `BuildLimits` to `actual` if the machine can "
+    "carry it, or split the work. Nothing was cut to make it fit.",
+    Malformed: "Look at the event `event_id`; the table below says which rule it breaks. Mend the writer; "
+    "`diagnose` lists all such events of the log.",
+    Unconfirmed: "Find out what became of the open calls and append their results (or a failed outcome that "
+    "says what is known), then the terminal event. Until then the side effects are unknown, so the log "
+    "has no projection.",
+    MissingReply: "Append the complete reply before the terminal event. For old logs that never recorded "
+    "it, choose `LegacyReplies.OMIT`: the turn is kept without assistant text.",
+    NotAdmitted: "The projection was not made by a version 1 projector, or was changed since. Project the "
+    "log again.",
+    EmptyMessages: "Give at least one message.",
+    UnmatchedToolResult: "Put the assistant message with the call in front, or remove the result.",
+    InterruptedToolGroup: "Move the message behind the last result of the group.",
+    MissingAssistantContent: "Give the message its text (the empty string will do) or its calls.",
+    EmptyName: "Name the tool, the schema or the called tool.",
+    ArgumentsNotObject: "A provider takes objects only. If the log recorded other arguments, no build can "
+    "send them: `diagnose` warns of such calls. Leave that part of the history out of the projection's log.",
+    DuplicateToolCallId: "Give each call of one message its own id.",
+    MissingToolResults: "Append the results of `call_ids` before you build.",
+    InvalidSchemaShape: "Give an object or a boolean at the root of the schema.",
+    EmptyToolSet: "Offer a tool, or use `TextConstraint`.",
+    DuplicateToolName: "Rename or remove one of the two.",
+    ToolNotVisible: "List the tool, or choose another.",
+    InvalidInput: "Correct the input at `path`; the table below says what is wrong.",
+    UnverifiedCount: "See the table below: another counter, another mode, or evidence for the reserve.",
+    ShapeInvalid: "Read `error`: its row stands under *Shape*. The fault is in the input, not in what was "
+    "trimmed.",
+    Overflow: "A number is beyond 64 bits or negative: correct the budget, or the counter.",
+    InvalidPlan: "Mend the strategy: it may name each given candidate once, and nothing else.",
+    CounterFailed: "Read `reason`. Take a counter that is declared for this target.",
+    DoesNotFit: "Read `report.attempts[-1]`: what must stay is larger than the window. Unpin turns, shorten "
+    "system or current, lower the reserve, or take a larger window. With `exhaustive` false another search "
+    "may still find a fit: try `Search.LINEAR` with enough counts.",
+    CountLimit: "Raise `max_count_calls`, or use `Search.BISECT`, or a counter that is additive.",
+    SurvivalBroken: "A bug of this library: please report `missing` and `report`. Do not send a request.",
+    CountRefused: "The counter does not know the target, or its declaration gives no bound: see `reason`. "
+    "A build says this as `CounterFailed`.",
+    BadRequest: "Correct the line; the next line is served all the same.",
+    AmbiguousResult: "Give the result the id of its call.",
+    RepeatedCallId: "Give each call of one message its own id.",
+    UnknownRole: "Rename the role, if you know what was meant.",
+    BadField: "Mend the transcript at `path` of message `index`.",
+    UnusableResponse: "Keep the one response that was used; join streamed pieces before you import.",
+    NoUserMessage: "Nothing can be imported: a log is made of what users asked for.",
+    NotAConversation: "Remove the item, or import the others.",
+    NoConversation: "Check that the file is a Chat Completions transcript; see [importing](importing.md).",
+    BlankSessionId: "Name the session.",
+}
+"""What to do about each failure; those of an import that an option admits say so themselves (`remedies`)."""
+
+DECODE_REASONS: Final[Mapping[DecodeReason, Told]] = {
+    DecodeReason.INVALID_UTF8: (
+        "The line holds bytes that are no UTF-8.",
+        "Find the writer with another encoding; restore the line.",
+    ),
+    DecodeReason.BOM: ("The input starts with a byte order mark.", "Remove the three bytes EF BB BF."),
+    DecodeReason.INVALID_JSON: ("The line is no JSON.", "Restore the line; `actual` shows the spot."),
+    DecodeReason.LONE_SURROGATE: (
+        "A string holds half of a surrogate pair.",
+        "The writer cut inside a character: mend it, replace the half by U+FFFD.",
+    ),
+    DecodeReason.NON_FINITE: (
+        "`NaN`, `Infinity`, or a number that overflows to it.",
+        "Write null, or the number as a string.",
+    ),
+    DecodeReason.DUPLICATE_KEY: (
+        "An object has a key twice.",
+        "Decide which one was meant where it is written.",
+    ),
+    DecodeReason.TOO_DEEP: ("More than 128 containers inside each other.", "Flatten the payload."),
+    DecodeReason.BLANK_LINE: (
+        "A line is empty or white space.",
+        "Remove it, if the writer cannot have lost one.",
+    ),
+    DecodeReason.TORN_LAST_LINE: (
+        "The last line has no newline: a write was interrupted.",
+        "Cut the file to `whole_bytes` and let the writer append the event again, if it was never confirmed.",
+    ),
+    DecodeReason.NOT_AN_OBJECT: ("The line is JSON, but no object.", "Restore the line."),
+    DecodeReason.INTEGER_TOO_LONG: ("An integer of more than 4,300 digits.", "Write it as a string."),
+    DecodeReason.MISSING_KEY: ("A key that must be there is not.", "Add the key at `path`."),
+    DecodeReason.UNKNOWN_KEY: (
+        "A key that is not known, where unknown keys could change a meaning.",
+        "Remove it, or read with the version of jingwei that knows it.",
+    ),
+    DecodeReason.WRONG_TYPE: (
+        "A value has another type; nothing is coerced.",
+        "Write the type in `expected`.",
+    ),
+    DecodeReason.OUT_OF_RANGE: (
+        "A number outside its range, or an id that is blank where it must not be.",
+        "Write a value in `expected`.",
+    ),
+    DecodeReason.UNKNOWN_TAG: (
+        "The tag of a union is not known.",
+        "Read with a version that knows it, or mend it.",
+    ),
+    DecodeReason.UNKNOWN_ENUM: ("A word outside a closed list.", "Write one of `expected`."),
+    DecodeReason.UNSUPPORTED_VERSION: (
+        "A version other than 1.",
+        "Read with a version of jingwei that supports it. Do not change the number.",
+    ),
+}
+
+MALFORMED_REASONS: Final[Mapping[MalformedReason, Told]] = {
+    MalformedReason.BLANK_TURN_ID: ("A run of events has a blank turn id.", "Give the turn an id."),
+    MalformedReason.TURN_NOT_CONTIGUOUS: (
+        "A turn id comes back after another turn.",
+        "Give the later run an id of its own, or do not let turns interleave.",
+    ),
+    MalformedReason.BLANK_EVENT_ID: ("The event's id is blank.", "Give it an id."),
+    MalformedReason.AFTER_TERMINAL: ("An event after `done` or `error`.", "Write the terminal last."),
+    MalformedReason.WORK_AFTER_REPLY: (
+        "Conversation work after the complete reply.",
+        "Write the reply when the work is over, or begin a new turn.",
+    ),
+    MalformedReason.SECOND_USER_MESSAGE: ("The turn has a user message.", "Begin a new turn."),
+    MalformedReason.REPLY_WITHOUT_MESSAGE_ID: ("A complete reply without `message_id`.", "Write the id."),
+    MalformedReason.BLANK_MESSAGE_ID: ("The reply's message id is blank.", "Write an id."),
+    MalformedReason.REPEATED_MESSAGE_ID: (
+        "A reply anywhere earlier in the session has this message id.",
+        "Make message ids unique in the session.",
+    ),
+    MalformedReason.SECOND_REPLY: ("The turn has its complete reply.", "Write one reply a turn."),
+    MalformedReason.BLANK_CALL_ID: ("The tool call's id is blank.", "Write an id."),
+    MalformedReason.BLANK_CALL_NAME: ("The tool call's name is blank.", "Write the tool's name."),
+    MalformedReason.REPEATED_CALL_ID: ("A call of this turn has this id.", "Make call ids unique in a turn."),
+    MalformedReason.ORPHAN_TOOL_RESULT: (
+        "No call of this turn has this id.",
+        "Write the call first, in the same turn.",
+    ),
+    MalformedReason.SECOND_TOOL_RESULT: (
+        "The call has its result.",
+        "Write one result a call; interim states are `custom` events.",
+    ),
+    MalformedReason.BLANK_MODEL_CALL_ID: ("The model request's id is blank.", "Write an id."),
+    MalformedReason.REPEATED_MODEL_CALL_ID: (
+        "A model request of this turn has this id.",
+        "Make these ids unique in a turn.",
+    ),
+    MalformedReason.ORPHAN_MODEL_RESULT: (
+        "No model request of this turn has this id.",
+        "Write the request first, in the same turn.",
+    ),
+    MalformedReason.SECOND_MODEL_RESULT: ("The model request has its result.", "Write one result a request."),
+    MalformedReason.WORK_BEFORE_USER: (
+        "A delta, reply, tool call or model request before the user message.",
+        "Write the user message first.",
+    ),
+}
+
+CONFIG_REASONS: Final[Mapping[InvalidConfigReason, Told]] = {
+    InvalidConfigReason.BLANK_SESSION_ID: ("The session asked for is blank.", "Name the session."),
+    InvalidConfigReason.ZERO_MAX_EVENTS: ("`max_events` is zero or below.", "Set it above zero."),
+    InvalidConfigReason.ZERO_MAX_INPUT_BYTES: ("`max_input_bytes` is zero or below.", "Set it above zero."),
+    InvalidConfigReason.ZERO_MAX_MESSAGES: ("`max_messages` is zero or below.", "Set it above zero."),
+}
+
+ADMISSION_REASONS: Final[Mapping[AdmissionReason, Told]] = {
+    AdmissionReason.UNSUPPORTED_PROJECTION_VERSION: (
+        "The version is not 1.",
+        "Project the log with this version.",
+    ),
+    AdmissionReason.BLANK_TURN_ID: ("A turn's id is blank.", "Project the log again."),
+    AdmissionReason.DUPLICATE_TURN: ("Two turns have one id.", "Project the log again."),
+    AdmissionReason.UNKNOWN_GROUP_TURN: (
+        "A group names a turn that is not listed.",
+        "Project the log again.",
+    ),
+    AdmissionReason.GROUP_OUT_OF_ORDER: (
+        "Groups do not follow the order of turns.",
+        "Project the log again.",
+    ),
+    AdmissionReason.GROUP_WITHOUT_SOURCES: ("A group names no source event.", "Project the log again."),
+    AdmissionReason.GROUP_SHAPE: ("A group's messages are not those of its kind.", "Project the log again."),
+}
+
+INPUT_REASONS: Final[Mapping[InvalidInputReason, Told]] = {
+    InvalidInputReason.ZERO_LIMIT: ("A limit is zero or below.", "Set it above zero."),
+    InvalidInputReason.ZERO_WINDOW: ("The window is zero or below.", "Say what the model can hold."),
+    InvalidInputReason.ZERO_OUTPUT_RESERVE: ("Nothing is kept free for the answer.", "Reserve some tokens."),
+    InvalidInputReason.BLANK_MODEL: ("The target names no model.", "Name it."),
+    InvalidInputReason.BLANK_TEMPLATE_REVISION: ("The target names no template.", "Name its revision."),
+    InvalidInputReason.UNSUPPORTED_PROJECTION_VERSION: ("The history's version is not 1.", "Project again."),
+    InvalidInputReason.CURRENT_EMPTY: ("There is no current message.", "Give what the user just said."),
+    InvalidInputReason.CURRENT_NOT_USER_FIRST: (
+        "Current does not start with a user message.",
+        "Start it with the message that opened the running turn.",
+    ),
+    InvalidInputReason.CURRENT_HAS_SYSTEM: ("Current holds a system message.", "Put it into `system`."),
+    InvalidInputReason.BLANK_TURN_ID: ("A turn of the history has a blank id.", "Project the log again."),
+    InvalidInputReason.DUPLICATE_TURN: ("Two turns of the history have one id.", "Project the log again."),
+    InvalidInputReason.OPEN_TURN: (
+        "The history holds a turn that is still open.",
+        "Take it off with `split_open_turn` and build it as `current`.",
+    ),
+    InvalidInputReason.DUPLICATE_PIN: ("A turn is pinned twice.", "Name it once."),
+    InvalidInputReason.UNKNOWN_PIN: ("A pinned turn is not in the history.", "Unpin it, or bring it back."),
+    InvalidInputReason.UNKNOWN_GROUP_TURN: (
+        "A group names a turn that is not listed.",
+        "Project the log again.",
+    ),
+    InvalidInputReason.GROUP_OUT_OF_ORDER: (
+        "Groups do not follow the order of turns.",
+        "Project the log again.",
+    ),
+    InvalidInputReason.GROUP_WITHOUT_SOURCES: ("A group names no source event.", "Project the log again."),
+    InvalidInputReason.GROUP_SHAPE: (
+        "A group's messages are not those of its kind.",
+        "Project the log again.",
+    ),
+    InvalidInputReason.ZERO_COUNT: ("The counter says that the request costs nothing.", "Mend the counter."),
+}
+
+UNVERIFIED_REASONS: Final[Mapping[UnverifiedReason, Told]] = {
+    UnverifiedReason.OUTPUT_EVIDENCE: (
+        "Hard mode, and nothing says that the model keeps to the reserve.",
+        "Bound the output at the provider and say `VERIFIED_UPPER_BOUND`, or use soft mode.",
+    ),
+    UnverifiedReason.EVIDENCE: (
+        "Hard mode, and the counter estimates.",
+        "Take a counter with a bound (`ByteBoundCounter`), or use soft mode.",
+    ),
+    UnverifiedReason.TARGET: ("The counter echoed another target.", "Mend the counter."),
+    UnverifiedReason.BLANK_METHOD: ("The counter does not name its method.", "Mend the counter."),
+}
+
+OVERFLOW_WHATS: Final[Mapping[OverflowWhat, Told]] = {
+    OverflowWhat.RESERVED: ("Reserve plus margin leaves [0, 2^64).", "Correct the budget."),
+    OverflowWhat.COUNT: ("A part is negative, or their sum is 2^64 or more.", "Mend the counter."),
+    OverflowWhat.TOTAL: ("Count plus reserve plus margin is 2^64 or more.", "Correct budget or counter."),
+}
+
+PLAN_REASONS: Final[Mapping[InvalidPlanReason, Told]] = {
+    InvalidPlanReason.UNKNOWN_CANDIDATE: ("It names what is no candidate.", "Name given candidates only."),
+    InvalidPlanReason.PINNED: ("It names a pinned turn.", "Plan with the candidates, not with the history."),
+    InvalidPlanReason.REPEATED: (
+        "It names a candidate twice.",
+        "Name each once, over base and steps together.",
+    ),
+}
+
+BOUNDS: Final[Mapping[Bound, Told]] = {
+    Bound.EVENTS: ("Events of the log (`project`).", "Raise `max_events`."),
+    Bound.INPUT_BYTES: ("Canonical bytes (`project`, `build`).", "Raise `max_input_bytes`."),
+    Bound.MESSAGES: ("Messages (`project`, `build`).", "Raise `max_messages`."),
+    Bound.GROUPS: ("Groups of the history (`build`).", "Raise `max_groups`."),
+    Bound.TURNS: ("Turns of the history (`build`).", "Raise `max_turns`."),
+}
+
+REASONS: Final[Mapping[type[object], tuple[tuple[enum.Enum, Told], ...]]] = {
+    DecodeFailed: tuple(DECODE_REASONS.items()),
+    Malformed: tuple(MALFORMED_REASONS.items()),
+    InvalidConfig: tuple(CONFIG_REASONS.items()),
+    NotAdmitted: tuple(ADMISSION_REASONS.items()),
+    InvalidInput: tuple(INPUT_REASONS.items()),
+    UnverifiedCount: tuple(UNVERIFIED_REASONS.items()),
+    Overflow: tuple(OVERFLOW_WHATS.items()),
+    InvalidPlan: tuple(PLAN_REASONS.items()),
+    LimitExceeded: tuple(BOUNDS.items()),
+}
+"""Failures with a closed list of reasons, and each of these."""
+
+FIELDS: Final[Mapping[str, str]] = {
+    "actual": "what was met.",
+    "call_id": "the id of the call; None without one.",
+    "call_ids": "the calls that wait, in order.",
+    "event_id": "the event's id.",
+    "expected": "what would have been right.",
+    "index": "which message, from 0.",
+    "limit": "the configured value.",
+    "name": "the name.",
+    "path": "JSON Pointer of the place.",
+    "role": "its role.",
+    "waiting": "how many calls wait.",
+    "physical_index": "where the event stands, from 0.",
+    "reason": "for people: the counter's own words.",
+    "report": "the report up to the last counted candidate.",
+    "turn_id": "the turn.",
+}
+"""What a field holds, where the class does not say it."""
+
+SECTIONS: Final[tuple[tuple[str, str, tuple[type[object], ...]], ...]] = (
+    ("Decoding", "From `decode_log`, `decode_events`, `decode_projection`, `decode_report`, "
+     "`decode_request` and `decode_response`.", (DecodeFailed,)),
+    ("Encoding", "From every `encode_*` function.", (EncodeFailed,)),
+    ("Free JSON", "From `parse_json` and `json_of`.", (JsonProblem, NotJson)),
+    ("The physical log", "`LogFailure`, from `check_log`, and from `project` among others.",
+     get_args(LogFailure)),
+    ("The projection", "`ProjectionFailure`, from `project`: these, and those of the physical log.",
+     tuple(c for c in get_args(ProjectionFailure) if c not in get_args(LogFailure))),
+    ("Admission", "From `admit_projection`.", (NotAdmitted,)),
+    ("Shape", "`ShapeFailure`, from `check_shape`; a build wraps it in `ShapeInvalid`.",
+     get_args(ShapeFailure)),
+    ("Counting", "From a counter; a build says it as `CounterFailed`.", (CountRefused,)),
+    ("The build", "`BuildFailure`, from `build` and `build_foreign`. From the first count on each carries "
+     "the report so far. `reverify` fails with some of them.", get_args(BuildFailure)),
+    ("Import of Chat Completions", "From `jingwei.providers.openai_chat`; `index` counts the messages of one "
+     "conversation. Beside these, a document can be refused as `DecodeFailed` or `NotJson`.",
+     tuple(c for c in (*get_args(ConversationFailure), *get_args(DocumentFailure))
+           if c not in (DecodeFailed, NotJson))),
+    ("Batch", "From `jingwei batch`, for a line that is no request.", (BadRequest,)),
+)  # fmt: skip
+"""Title, where they come from, members."""
+
+GUARDS: Final[Mapping[KindClass, tuple[tuple[MalformedReason, str], ...]]] = {
+    ToolCallEvent: (
+        (MalformedReason.BLANK_CALL_ID, "its id is blank"),
+        (MalformedReason.BLANK_CALL_NAME, "its name is blank"),
+        (MalformedReason.REPEATED_CALL_ID, "a call of this turn has the id"),
+    ),
+    ToolResultEvent: (
+        (MalformedReason.ORPHAN_TOOL_RESULT, "no call of this turn has the id"),
+        (MalformedReason.SECOND_TOOL_RESULT, "that call has its result"),
+    ),
+    ModelRequestEvent: (
+        (MalformedReason.BLANK_MODEL_CALL_ID, "its id is blank"),
+        (MalformedReason.REPEATED_MODEL_CALL_ID, "a model request of this turn has the id"),
+    ),
+    ModelResultEvent: (
+        (MalformedReason.ORPHAN_MODEL_RESULT, "no model request of this turn has the id"),
+        (MalformedReason.SECOND_MODEL_RESULT, "that request has its result"),
+    ),
+    AssistantReply: (
+        (MalformedReason.REPLY_WITHOUT_MESSAGE_ID, "it has no message id"),
+        (MalformedReason.BLANK_MESSAGE_ID, "its message id is blank"),
+        (MalformedReason.REPEATED_MESSAGE_ID, "a reply of this session has the message id"),
+    ),
+}
+"""What depends on more than state and kind, in the order in which it is asked (P4)."""
+
+STATES: Final[Mapping[TurnState, str]] = {
+    TurnState.EMPTY: "no user message yet",
+    TurnState.WORKING: "the user has spoken",
+    TurnState.REPLIED: "the complete reply stands",
+    TurnState.CLOSED: "the terminal stands",
+}
+"""What each state means."""
+
+
+def main() -> None:
+    """Write every page."""
+    for name, text in pages().items():
+        (DOCS / name).write_text(text, encoding="utf-8", newline="\n")
+        sys.stdout.write(f"docs/{name}: {len(text.splitlines())} lines\n")
+
+
+def pages() -> dict[str, str]:
+    """File name and text of every generated page."""
+    return {"states.md": states_page(), "failures.md": failures_page()}
+
+
+# --- docs/states.md ---------------------------------------------------------------------------------
+
+
+def states_page() -> str:
+    """The turn table as a page."""
+    return _joined(
+        "# The states of a turn",
+        _generated("jingwei/events/turns.py"),
+        "A turn is a run of events with one turn id ([P3](spec/projection.md)). Its events are taken one by "
+        "one, and each leads to the next state or is refused ([P4](spec/projection.md)).",
+        _rows(("state", "meaning"), [(f"`{s.value}`", STATES[s]) for s in TurnState]),
+        "## The picture",
+        "```mermaid\n" + "\n".join(_diagram()) + "\n```",
+        "## Every pair",
+        "A cell names the next state, or the reason of the refusal. **Bold** reasons are given before the "
+        "guards of the kind are asked, the others after them.",
+        _rows(("kind", *[f"`{s.value}`" for s in TurnState]), list(_matrix())),
+        "## The guards",
+        "Before all else, whatever the state: an event whose own id is blank is refused as "
+        f"`{MalformedReason.BLANK_EVENT_ID.value}`. Then come the bold refusals of the table above, then the "
+        "guards of the kind, from the top; then the rest of the table. So a reply that has no message id and "
+        "also comes too early is refused for its id.",
+        _rows(("kind", "refused when", "reason"), list(_guard_rows())),
+        "## Refusals of a whole run",
+        "Before the first event of a run is taken ([P3](spec/projection.md)):",
+        _rows(
+            ("reason", "when"),
+            [
+                (f"`{r.value}`", MALFORMED_REASONS[r][0])
+                for r in (MalformedReason.BLANK_TURN_ID, MalformedReason.TURN_NOT_CONTIGUOUS)
+            ],
+        ),
+    )
+
+
+def _diagram() -> Iterator[str]:
+    yield "stateDiagram-v2"
+    yield f"    [*] --> {TurnState.EMPTY.value}"
+    for start in TurnState:
+        for end in TurnState:
+            tags = [tag_of(kind) for kind in ALL_KINDS if TURN_TABLE.get((start, kind)) is end]
+            if tags:
+                yield f"    {start.value} --> {end.value} : {', '.join(tags)}"
+    yield f"    {TurnState.CLOSED.value} --> [*]"
+
+
+def _matrix() -> Iterator[tuple[str, ...]]:
+    for tag, kind in EVENT_TYPES.items():
+        yield (f"`{tag}`", *[_cell(state, kind) for state in TurnState])
+
+
+def _cell(state: TurnState, kind: KindClass) -> str:
+    after = TURN_TABLE.get((state, kind))
+    if after is not None:
+        return f"→ `{after.value}`"
+    refusal = REFUSED[(state, kind)]
+    return f"**{refusal.reason.value}**" if refusal.first else refusal.reason.value
+
+
+def _guard_rows() -> Iterator[tuple[str, ...]]:
+    for tag, kind in EVENT_TYPES.items():
+        for reason, when in GUARDS.get(kind, ()):
+            yield f"`{tag}`", when, f"`{reason.value}`"
+
+
+def tag_of(kind: KindClass) -> str:
+    """The wire tag of an event kind."""
+    return next(tag for tag, cls in EVENT_TYPES.items() if cls is kind)
+
+
+# --- docs/failures.md -------------------------------------------------------------------------------
+
+
+def failures_page() -> str:
+    """Every failure union as a page."""
+    return _joined(
+        "# Failures",
+        _generated("the failure unions of jingwei"),
+        "Every public function that can fail answers `Success(value)` or `Failure(record)`; bad data never "
+        "raises. Each "
+        "record below says when it is given, what it carries, and what to do. How to match them so that a "
+        "type checker finds a forgotten one stands in [the path](path.md#how-to-handle-every-failure).",
+        *[_section(title, whence, members) for title, whence, members in SECTIONS],
+    )
+
+
+def _section(title: str, whence: str, members: Iterable[type[object]]) -> str:
+    return "\n\n".join([f"## {title}", whence, *[_entry(cls, title) for cls in members]])
+
+
+def _entry(cls: type[object], section: str) -> str:
+    if cls is LimitExceeded and section == "The build":
+        return f"### {cls.__name__} (build)\n\nThe same record as [above](#limitexceeded), for `BuildLimits`."
+    parts = [f"### {cls.__name__}", f"**When.** {_first_sentence(cls)}"]
+    carried = _carried(cls)
+    if carried:
+        parts.append("**Carries.**\n\n" + "\n".join(f"- `{name}`{text}" for name, text in carried))
+    parts.append(f"**What to do.** {_advice(cls)}")
+    if cls in REASONS:
+        rows = [(f"`{reason.value}`", *told) for reason, told in REASONS[cls]]
+        parts.append(_rows(("reason", "when", "what to do"), rows))
+    return "\n\n".join(parts)
+
+
+def _advice(cls: type[object]) -> str:
+    if cls not in get_args(SoftFailure):
+        return ADVICE[cls]
+    # What admits a failure depends on its class, but for one flag: so any values will do.
+    blank = {int: 0, str: "", bool: True}
+    fields = attrs.fields(cls)  # type: ignore[arg-type]  # attrs classes
+    failure = cls(**{f.name: blank.get(f.type) for f in fields})
+    assert isinstance(failure, SoftFailure), "checked above"
+    named = " or ".join(f"`{remedy.option}={remedy.choice}`" for remedy in remedies(failure))
+    return f"Mend the transcript, or admit it: {named} ([importing](importing.md))."
+
+
+def _first_sentence(cls: type[object]) -> str:
+    paragraph = _doc(cls).split("\n\n", 1)[0].replace("\n", " ")
+    return re.split(r"(?<=\.)\s", paragraph, maxsplit=1)[0]
+
+
+def _carried(cls: type[object]) -> list[tuple[str, str]]:
+    """The fields in order, each with what the docstring's `Attributes:` says of it."""
+    _, _, section = _doc(cls).partition("Attributes:\n")
+    told = dict[str, str]()
+    name = ""
+    for line in section.splitlines():
+        named = re.match(r" {4}(\w+): (.*)", line)
+        if named is not None:
+            name = named[1]
+            told[name] = f": {named[2]}"
+        elif line.strip():
+            told[name] += f" {line.strip()}"
+    fields = attrs.fields(cls)  # type: ignore[arg-type]  # attrs classes
+    return [(f.name, told.get(f.name) or f": {_field(cls, f.name, get_args(f.type))}") for f in fields]
+
+
+def _field(cls: type[object], name: str, types: tuple[object, ...]) -> str:
+    if name in {"reason", "what"} and cls in REASONS:
+        return "which of the reasons below."
+    early = "; None before the first count." if name == "report" and type(None) in types else ""
+    return FIELDS[name].rstrip(".") + early if early else FIELDS[name]
+
+
+def _doc(cls: type[object]) -> str:
+    return inspect.getdoc(cls) or ""
+
+
+# --- small things -----------------------------------------------------------------------------------
+
+
+def _generated(source: str) -> str:
+    return f"<!-- Generated by `make docs` from {source}; edits are lost. -->"
+
+
+def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    main()

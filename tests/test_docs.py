@@ -1,0 +1,218 @@
+"""The documentation agrees with the code: generated pages, paragraph numbers, links, advice, examples."""
+
+import enum
+import re
+import runpy
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, get_args
+
+import attrs
+import pytest
+
+from docs import generate
+from jingwei.cli.exits import Exit
+from jingwei.codec import DecodeReason
+from jingwei.events.turns import REFUSED, MalformedReason
+from jingwei.events.wire import decode_log, encode_log
+from jingwei.limits import Bound
+from jingwei.messages.failures import ShapeFailure
+from jingwei.projection.failures import AdmissionReason, InvalidConfigReason, ProjectionFailure
+from jingwei.providers.openai_chat_failures import ImportFailure, SoftFailure
+from jingwei.report.failures import BuildFailure, InvalidInputReason, OverflowWhat, UnverifiedReason
+from jingwei.selection.records import InvalidPlanReason
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+DOCS: Final = ROOT / "docs"
+PAGES: Final = sorted([*DOCS.rglob("*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md"))])
+PARAGRAPH: Final = re.compile(r"^\*\*([A-Z]\d+[a-z]?)\.\*\* ", re.MULTILINE)
+LINK: Final = re.compile(r"\[[^\]\n]+\]\(([^)\s]+)\)")
+MENTION: Final = re.compile(r"(?<![A-Za-z0-9+_`/-])([WLPMCBR]\d{1,2})(?![A-Za-z0-9])")
+
+BUILT: Final = (
+    [f"W{n}" for n in range(1, 9)]
+    + ["L1", "L2"]
+    + [f"P{n}" for n in range(1, 13)]
+    + ["M1", "M2", "M3"]
+    + ["C1", "C2", "C3", "C6"]
+    + [f"B{n}" for n in (*range(1, 9), 10, 11)]
+    + ["R1", "R5"]
+)
+"""The rules that are built, in the order of the pages."""
+
+LATER: Final = {"P13", "C4", "C5", "B9", "R2", "R3", "R4", "R6"}
+"""The rules that a page names as not built yet."""
+
+
+def spec() -> str:
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted((DOCS / "spec").glob("*.md")))
+
+
+def test_generated_pages_are_not_stale() -> None:
+    """After `make docs` this holds."""
+    for name, text in generate.pages().items():
+        assert text == (DOCS / name).read_text(encoding="utf-8"), f"docs/{name} is stale: run `make docs`"
+
+
+def test_every_built_rule_has_one_paragraph() -> None:
+    numbers = Counter(PARAGRAPH.findall(spec()))
+
+    assert dict.fromkeys(BUILT, 1) == dict(numbers)
+
+
+def test_paragraphs_stand_in_the_order_of_their_numbers() -> None:
+    for page in (DOCS / "spec").glob("*.md"):
+        numbers = PARAGRAPH.findall(page.read_text(encoding="utf-8"))
+
+        assert sorted(numbers, key=lambda number: int(number[1:])) == numbers, page.name
+
+
+def test_what_is_not_built_is_named_and_has_no_paragraph() -> None:
+    unbuilt = "\n".join(
+        page.partition("## Not built yet")[2] for page in re.split(r"^# ", spec(), flags=re.M)
+    )
+
+    assert LATER == set(re.findall(r"\b([WLPMCBR]\d+)\b", unbuilt)) - set(BUILT)
+
+
+def test_every_rule_that_the_code_names_is_in_the_spec() -> None:
+    known = set(BUILT) | LATER
+    for path in sorted((ROOT / "jingwei").rglob("*.py")):
+        named = set(MENTION.findall(path.read_text(encoding="utf-8")))
+
+        assert set() == named - known, path.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(prose_of(page)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        found = (page.parent / path).resolve() if path else page
+
+        assert found.exists(), f"{page.name}: {target}"
+        if anchor:
+            assert anchor in anchors_of(found), f"{page.name}: {target}"
+
+
+def test_every_page_can_be_reached_from_the_index() -> None:
+    seen, todo = set[Path](), [DOCS / "index.md"]
+    while todo:
+        page = todo.pop()
+        seen.add(page)
+        linked = [(page.parent / t.partition("#")[0]).resolve() for t in LINK.findall(prose_of(page))]
+        todo += [path for path in linked if path.suffix == ".md" and path.exists() and path not in seen]
+
+    assert set() == set(DOCS.rglob("*.md")) - seen
+
+
+def test_every_failure_has_advice_and_every_field_a_word() -> None:
+    listed = [cls for _, _, members in generate.SECTIONS for cls in members]
+
+    assert set(listed) == set(generate.ADVICE) | set(get_args(SoftFailure))
+    for union in (ProjectionFailure, BuildFailure, ShapeFailure, ImportFailure):
+        assert set() == set(get_args(union)) - set(listed)
+    assert [] == [
+        line for line in generate.failures_page().splitlines() if re.fullmatch(r"- `\w+`:?\s*", line)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "told"),
+    [
+        (DecodeReason, generate.DECODE_REASONS),
+        (MalformedReason, generate.MALFORMED_REASONS),
+        (InvalidConfigReason, generate.CONFIG_REASONS),
+        (AdmissionReason, generate.ADMISSION_REASONS),
+        (InvalidInputReason, generate.INPUT_REASONS),
+        (UnverifiedReason, generate.UNVERIFIED_REASONS),
+        (OverflowWhat, generate.OVERFLOW_WHATS),
+        (InvalidPlanReason, generate.PLAN_REASONS),
+        (Bound, generate.BOUNDS),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else "",
+)
+def test_every_reason_is_told(reasons: type[enum.Enum], told: dict[enum.Enum, tuple[str, str]]) -> None:
+    assert list(reasons) == list(told)
+
+
+def test_every_failure_with_an_enum_lists_its_reasons() -> None:
+    for _, _, members in generate.SECTIONS:
+        for cls in members:
+            enums = [
+                f.type
+                for f in attrs.fields(cls)  # type: ignore[arg-type]  # every failure is an attrs class
+                if isinstance(f.type, type) and issubclass(f.type, enum.Enum)
+            ]
+
+            assert bool(enums) is (cls in generate.REASONS), cls.__name__
+
+
+def test_the_exit_codes_in_the_docs_are_those_of_the_command_line() -> None:
+    listed = re.findall(r"^\| (\d+) \|", (DOCS / "cli.md").read_text(encoding="utf-8"), flags=re.M)
+
+    assert [str(int(code)) for code in Exit] == listed
+
+
+def test_the_states_page_tells_every_reason_once() -> None:
+    """In the matrix, as a guard, of a whole run, or as the blank id; `orphan_*` are guards as well."""
+    in_matrix = {refusal.reason for refusal in REFUSED.values()}
+    guards = [reason for rows in generate.GUARDS.values() for reason, _ in rows]
+    elsewhere = {
+        MalformedReason.BLANK_EVENT_ID,
+        MalformedReason.BLANK_TURN_ID,
+        MalformedReason.TURN_NOT_CONTIGUOUS,
+    }
+
+    assert len(set(guards)) == len(guards)
+    assert set(MalformedReason) == in_matrix | set(guards) | elsewhere
+    assert {MalformedReason.ORPHAN_TOOL_RESULT, MalformedReason.ORPHAN_MODEL_RESULT} == in_matrix & set(
+        guards
+    )
+
+
+def test_the_example_session_is_what_its_script_writes() -> None:
+    script = runpy.run_path(str(DOCS / "examples" / "make_session.py"))
+    data = (ROOT / "jingwei" / "demo" / "session.jsonl").read_bytes()
+
+    assert encode_log(script["events"]()).unwrap() == data
+    assert encode_log(decode_log(data).unwrap().events).unwrap() == data
+
+
+def test_the_example_host_builds_a_request(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(DOCS / "examples" / "embed.py"), run_name="__main__")
+
+    said = capsys.readouterr().out
+    assert "kept 14 of 17 turns: turn_03, turn_05" in said
+    assert "5587 of 6000 tokens" in said
+
+
+@pytest.mark.parametrize(
+    ("expected", "log", "window_tokens"),
+    [
+        ("cut the log to 0 bytes", b"{", 6000),
+        ("line 1 at None: blank_line", b"\n", 6000),
+        ("what must stay needs", None, 1300),
+    ],
+)
+def test_the_example_host_says_what_is_wrong(expected: str, log: bytes | None, window_tokens: int) -> None:
+    host = runpy.run_path(str(DOCS / "examples" / "embed.py"))
+    data = (ROOT / "jingwei" / "demo" / "session.jsonl").read_bytes() if log is None else log
+
+    refused = host["prepare"](data, "还有什么没做完？", window_tokens=window_tokens)
+
+    assert expected in refused.text
+
+
+def prose_of(page: Path) -> str:
+    """A page without its code."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return re.sub(r"`[^`\n]*`", "code", text)
+
+
+def anchors_of(page: Path) -> Iterator[str]:
+    """The anchors of a page's headings, as hosts of Markdown make them."""
+    for heading in re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.M):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
