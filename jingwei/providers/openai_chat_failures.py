@@ -333,9 +333,6 @@ def remedies(failure: ConversationFailure) -> tuple[Remedy, ...]:
     """The choices that would admit this very failure, if any; another may stand behind it."""
     if isinstance(failure, HardFailure):
         return ()
-    if isinstance(failure, TurnWithoutReply):
-        stays = ("open_last", "cancelled_open_last") if failure.can_stay_open else ("cancelled_open_last",)
-        return tuple(Remedy(option="unanswered_turn", choice=choice) for choice in ("cancelled", *stays))
     option, *choices = _admitted_by(failure)
     return tuple(Remedy(option=option, choice=choice) for choice in choices)
 
@@ -347,8 +344,10 @@ def _admitted_by(failure: SoftFailure) -> tuple[str, ...]:
             return ("text_beside_calls", "as_delta")
         case EarlierText():
             return ("earlier_text", "as_delta")
+        case TurnWithoutReply(can_stay_open=True):
+            return ("unanswered_turn", "cancelled", "open_last", "cancelled_open_last")
         case TurnWithoutReply():
-            return ("unanswered_turn", "cancelled")
+            return ("unanswered_turn", "cancelled", "cancelled_open_last")
         case CallWithoutResult():
             return ("unanswered_call", "failed_unknown")
         case ResultWithoutCall() | SecondResult():

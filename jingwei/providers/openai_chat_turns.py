@@ -6,7 +6,7 @@ written when all messages are read: only then is known which call never got its 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias, assert_never, final
 
 import attrs
 
@@ -305,6 +305,8 @@ class _Writer:
                 self._event(f"m{index}.result", ToolResultEvent(result=result))
             case Audit():
                 self._audit(item)
+            case _:
+                assert_never(item)
 
     def _interim(self, item: _Text) -> None:
         options, shown = self._ledger.options, shortened(item.text)
