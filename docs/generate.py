@@ -56,7 +56,7 @@ from jingwei.projection.failures import (
     ProjectionFailure,
     Unconfirmed,
 )
-from jingwei.providers.openai_chat_failures import (
+from jingwei.providers.openai_chat.failures import (
     AmbiguousResult,
     BadField,
     BlankSessionId,

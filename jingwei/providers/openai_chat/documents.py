@@ -12,7 +12,7 @@ import attrs
 
 from jingwei.codec import DecodeFailed, DecodeReason, lines_of, parse_document, parse_line
 from jingwei.jsontext import JsonValue, canonical, pointer, shortened
-from jingwei.providers.openai_chat_failures import (
+from jingwei.providers.openai_chat.failures import (
     HardFailure,
     NoConversation,
     NotAConversation,

@@ -15,7 +15,7 @@ import attrs
 
 from jingwei.events.records import SessionLog
 from jingwei.ids import SessionId, TurnId
-from jingwei.providers.openai_chat_failures import ConversationFailure
+from jingwei.providers.openai_chat.failures import ConversationFailure
 
 
 @final

@@ -1,4 +1,4 @@
-"""Chat Completions transcripts as session logs: pure functions over bytes or parsed JSON.
+"""The import itself: one document in, an answer for each of its conversations out.
 
     document -> conversations -> messages -> turns -> events
              (wrappers)       (strict reading) (pairing)
@@ -17,49 +17,26 @@ from jingwei.events.wire import session_log
 from jingwei.ids import is_blank
 from jingwei.jsontext import JsonValue, NotJson, canonical, json_of, shortened
 from jingwei.outcome import Failure, Outcome, Success
-from jingwei.providers.openai_chat_documents import (
+from jingwei.providers.openai_chat.documents import (
     Found,
     Transcript,
     Unreadable,
     transcripts_in,
     transcripts_in_bytes,
 )
-from jingwei.providers.openai_chat_failures import (
-    AmbiguousResult,
-    BadArguments,
+from jingwei.providers.openai_chat.failures import (
     BadField,
     BlankSessionId,
-    CallWithoutResult,
-    ContentNotText,
     ConversationFailure,
     DocumentFailure,
-    EarlierText,
-    EmptyArguments,
     HardFailure,
-    ImportFailure,
-    LegacyFunction,
-    MessageBeforeUser,
     NoConversation,
-    NoId,
-    NotAConversation,
     NoUserMessage,
-    PartNotText,
-    ReasoningPresent,
-    Remedy,
     RepeatedCallId,
-    ResultAfterTurn,
-    ResultWithoutCall,
-    SecondResult,
     SilentAssistant,
-    SoftFailure,
-    TextBesideCalls,
-    TurnWithoutReply,
     UnknownRole,
-    UnusableResponse,
-    describe,
-    remedies,
 )
-from jingwei.providers.openai_chat_messages import (
+from jingwei.providers.openai_chat.messages import (
     ASSISTANT_ROLES,
     RESULT_ROLES,
     AssistantSaid,
@@ -69,98 +46,17 @@ from jingwei.providers.openai_chat_messages import (
     failure_index,
     read_message,
 )
-from jingwei.providers.openai_chat_records import (
-    OPTION_OF,
-    BadArgumentText,
+from jingwei.providers.openai_chat.records import (
     Conversation,
-    EmptyArgumentText,
     ImportedConversation,
     ImportedConversations,
-    ImportNote,
     ImportOptions,
     ImportReport,
     Instruction,
-    InstructionRole,
-    InterimText,
-    LateResult,
-    LegacyCall,
-    MissingId,
-    NonTextPart,
     NoteKind,
     RefusedConversation,
-    SilentStep,
-    StructuredContent,
-    UnansweredCall,
-    UnansweredTurn,
-    Unplaced,
-    lenient_options,
 )
-from jingwei.providers.openai_chat_turns import UNKNOWN_OUTCOME, Weaver
-from jingwei.providers.openai_chat_wire import failure_value, report_value
-
-__all__ = [
-    "OPTION_OF",
-    "UNKNOWN_OUTCOME",
-    "AmbiguousResult",
-    "BadArgumentText",
-    "BadArguments",
-    "BadField",
-    "BlankSessionId",
-    "CallWithoutResult",
-    "ContentNotText",
-    "Conversation",
-    "ConversationFailure",
-    "DocumentFailure",
-    "EarlierText",
-    "EmptyArgumentText",
-    "EmptyArguments",
-    "HardFailure",
-    "ImportFailure",
-    "ImportNote",
-    "ImportOptions",
-    "ImportReport",
-    "ImportedConversation",
-    "ImportedConversations",
-    "Instruction",
-    "InstructionRole",
-    "InterimText",
-    "LateResult",
-    "LegacyCall",
-    "LegacyFunction",
-    "MessageBeforeUser",
-    "MissingId",
-    "NoConversation",
-    "NoId",
-    "NoUserMessage",
-    "NonTextPart",
-    "NotAConversation",
-    "NoteKind",
-    "PartNotText",
-    "ReasoningPresent",
-    "RefusedConversation",
-    "Remedy",
-    "RepeatedCallId",
-    "ResultAfterTurn",
-    "ResultWithoutCall",
-    "SecondResult",
-    "SilentAssistant",
-    "SilentStep",
-    "SoftFailure",
-    "StructuredContent",
-    "TextBesideCalls",
-    "TurnWithoutReply",
-    "UnansweredCall",
-    "UnansweredTurn",
-    "UnknownRole",
-    "Unplaced",
-    "UnusableResponse",
-    "describe",
-    "failure_value",
-    "import_transcript",
-    "lenient_options",
-    "remedies",
-    "report_value",
-]
+from jingwei.providers.openai_chat.turns import Weaver
 
 
 def import_transcript(

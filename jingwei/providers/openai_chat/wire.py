@@ -4,8 +4,8 @@ from typing import Final, get_args
 
 from jingwei.codec import Declarations, DecodeFailed, DecodeReason, RecordCodec
 from jingwei.jsontext import JsonValue
-from jingwei.providers.openai_chat_failures import ImportFailure
-from jingwei.providers.openai_chat_records import ImportNote, ImportReport, NoteKind
+from jingwei.providers.openai_chat.failures import ImportFailure
+from jingwei.providers.openai_chat.records import ImportNote, ImportReport, NoteKind
 
 
 def declare(wire: Declarations) -> None:

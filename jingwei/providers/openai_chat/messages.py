@@ -13,7 +13,7 @@ import attrs
 from jingwei.codec import DecodeFailed
 from jingwei.ids import is_blank
 from jingwei.jsontext import Json, JsonProblem, JsonValue, canonical, parse_json, shortened
-from jingwei.providers.openai_chat_failures import (
+from jingwei.providers.openai_chat.failures import (
     BadArguments,
     BadField,
     ContentNotText,
@@ -28,7 +28,7 @@ from jingwei.providers.openai_chat_failures import (
     RepeatedCallId,
     UnknownRole,
 )
-from jingwei.providers.openai_chat_records import (
+from jingwei.providers.openai_chat.records import (
     ImportNote,
     ImportOptions,
     Instruction,

@@ -30,8 +30,8 @@ from jingwei.events.records import (
 )
 from jingwei.ids import EventId, MessageId, SessionId, ToolCallId, TurnId
 from jingwei.jsontext import Json, JsonValue, canonical, shortened
-from jingwei.providers.openai_chat_documents import ErrorResponse
-from jingwei.providers.openai_chat_failures import (
+from jingwei.providers.openai_chat.documents import ErrorResponse
+from jingwei.providers.openai_chat.failures import (
     AmbiguousResult,
     CallWithoutResult,
     EarlierText,
@@ -42,7 +42,7 @@ from jingwei.providers.openai_chat_failures import (
     TextBesideCalls,
     TurnWithoutReply,
 )
-from jingwei.providers.openai_chat_messages import (
+from jingwei.providers.openai_chat.messages import (
     AssistantSaid,
     Audit,
     Ledger,
@@ -50,7 +50,7 @@ from jingwei.providers.openai_chat_messages import (
     ResultCame,
     UserSaid,
 )
-from jingwei.providers.openai_chat_records import (
+from jingwei.providers.openai_chat.records import (
     NoteKind,
     UnansweredTurn,
     Unplaced,
