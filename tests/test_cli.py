@@ -293,3 +293,82 @@ def test_a_missing_extra_is_named() -> None:
 
     assert 2 == done.returncode
     assert b"install jingwei[cli]" in done.stderr
+
+
+CHAT = [
+    {"role": "system", "content": "be brief"},
+    {"role": "user", "content": "weather?"},
+    {
+        "role": "assistant",
+        "content": "let me look",
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "sunny"},
+    {"role": "assistant", "content": "Sunny."},
+    {"role": "user", "content": "thanks"},
+]
+
+
+def test_a_transcript_becomes_a_log_and_a_request(jingwei: Run, tmp_path: Path) -> None:
+    chat, report, log = tmp_path / "chat.json", tmp_path / "report.json", tmp_path / "log.jsonl"
+    chat.write_text(json.dumps(CHAT))
+    imported = jingwei(
+        "import",
+        "openai-chat",
+        chat,
+        "--text-beside-calls",
+        "as_delta",
+        "--unanswered-turn",
+        "open_last",
+        "--report",
+        report,
+    )
+    log.write_bytes(imported.out)
+
+    built = jingwei("build", log, "--current-from-open", "--system-from", report)
+
+    assert Exit.OK == imported.code
+    assert ["be brief"] == json.loads(report.read_bytes())["system"]
+    assert ["system", "user", "assistant", "tool", "assistant", "user"] == [
+        message["role"] for message in json.loads(built.out)["request"]["messages"]
+    ]
+
+
+def test_a_transcript_that_needs_a_decision_is_refused_with_its_options(jingwei: Run, tmp_path: Path) -> None:
+    chat = tmp_path / "chat.json"
+    chat.write_text(json.dumps(CHAT))
+
+    refused = jingwei("import", "openai-chat", chat)
+
+    assert Exit.IMPORT == refused.code
+    assert ["TextBesideCalls", "TurnWithoutReply"] == [
+        failure["kind"] for failure in json.loads(refused.out)["failure"]["failures"]
+    ]
+    assert "message 2" in refused.err
+    assert "--text-beside-calls as_delta" in refused.err
+    assert Exit.OK == jingwei("import", "openai-chat", chat, "--lenient").code
+
+
+def test_one_of_several_conversations_is_chosen_by_name(jingwei: Run, tmp_path: Path) -> None:
+    chats = tmp_path / "chats.json"
+    chats.write_text(json.dumps({"a": CHAT[1:2] + CHAT[4:5], "b": CHAT[5:] + CHAT[4:5]}))
+
+    unchosen = jingwei("import", "openai-chat", chats)
+    chosen = jingwei("import", "openai-chat", chats, "--conversation", "b")
+
+    assert (Exit.USAGE, ["a", "b"]) == (unchosen.code, json.loads(unchosen.out)["failure"]["names"])
+    assert b"thanks" in chosen.out
+    assert b"weather" not in chosen.out
+
+
+def test_what_is_no_transcript_is_refused(jingwei: Run) -> None:
+    refused = jingwei("import", "openai-chat", DEMO, "--conversation", "0")
+
+    assert Exit.IMPORT == refused.code
+    assert "Traceback" not in refused.err
+
+
+def test_a_report_is_asked_for_where_system_texts_are_taken_from_it(jingwei: Run) -> None:
+    refused = jingwei("build", DEMO, "--current", "x", "--system-from", DEMO)
+
+    assert Exit.DECODE == refused.code

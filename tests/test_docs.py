@@ -19,7 +19,7 @@ from jingwei.events.wire import decode_log, encode_log
 from jingwei.limits import Bound
 from jingwei.messages.failures import ShapeFailure
 from jingwei.projection.failures import AdmissionReason, InvalidConfigReason, ProjectionFailure
-from jingwei.providers.openai_chat_failures import ImportFailure, SoftFailure
+from jingwei.providers.openai_chat.failures import ImportFailure, SoftFailure
 from jingwei.report.failures import BuildFailure, InvalidInputReason, OverflowWhat, UnverifiedReason
 from jingwei.selection.records import InvalidPlanReason
 

@@ -112,7 +112,7 @@ def test_canonical_text_takes_the_first_pass(text: str) -> None:
 
     assert NotCanonical.TEXT != value
     assert json.loads(text) == value
-    assert text == canonical(value)  # type: ignore[arg-type]  # a value, by the line above
+    assert text == canonical(value)
 
 
 # The second element is the canonical form.
@@ -145,7 +145,7 @@ def test_text_of_other_writers_reads_as_the_same_value(text: str, form: str) -> 
     assert not isinstance(value, JsonProblem)
     assert form == canonical(value)
     assert Json(form) == parse_json(text)
-    assert form == canonical(scan(text))  # type: ignore[arg-type]  # a value, by the definition
+    assert value == scan(text)
 
 
 REFUSED = (
@@ -193,7 +193,6 @@ REFUSED = (
     (r'"\udc26"', surrogate(1, "", "U+DC26")),
     (r'"\ud83d\u0041"', surrogate(1, "", "U+D83D")),
     (r'"\ud83d\ud83d\udc26"', surrogate(1, "", "U+D83D")),
-    ('["\ud800"]', surrogate(2, "/0", "U+D800")),
     (r'{"a":{"\udfff":1}}', surrogate(7, "/a", "U+DFFF")),
     ("NaN", infinite(0, "", "NaN")),
     ("[-Infinity]", infinite(1, "/0", "-Infinity")),
@@ -216,6 +215,11 @@ REFUSED = (
 def test_a_refusal_says_what_is_wrong_first_and_where(text: str, expected: JsonProblem) -> None:
     assert expected == parse(text)
     assert NotCanonical.TEXT == parse_canonical(text)
+
+
+def test_half_a_pair_in_a_text_made_in_code_is_refused() -> None:
+    """Bytes never decode to such a text, so the fast pass need not look for it."""
+    assert surrogate(2, "/0", "U+D800") == parse('["\ud800"]')
 
 
 @pytest.mark.parametrize(
@@ -242,16 +246,16 @@ def test_the_first_problem_by_place_wins(text: str, reason: str, offset: int) ->
 def test_the_interpreters_limit_on_integers_changes_nothing(limit: int) -> None:
     """W6 and W7: 4,300 digits pass and survive, one more is refused, whatever the interpreter is set to."""
     longest, negative, longer = "9" * 4300, "-" + "1" + "0" * 4299, "1" + "0" * 4300
+    most, least = 10**4300 - 1, -(10**4299)
     with integer_digits(limit):
-        read = parse(longest)
-        below = parse(negative)
-        written = canonical({"a": [parse(longest), parse(negative), 0, -7]})
+        read, below = parse(longest), parse(negative)
+        written = canonical({"a": [most, least, 0, -7]})
         text = parse_json(f"[ {longest} ]")
         refused = parse(longer)
         refused_inside = parse(f'{{"a":{longer}}}')
 
-    assert 10**4300 - 1 == read
-    assert -(10**4299) == below
+    assert most == read
+    assert least == below
     assert f'{{"a":[{longest},{negative},0,-7]}}' == written
     assert Json(f"[{longest}]") == text
     assert too_long(0, "", "1" + "0" * 78 + "…") == refused

@@ -159,6 +159,9 @@ def build_command(
     model: Annotated[str, typer.Option(help="Target model, for the report and the counter.")] = "unspecified",
     template: Annotated[str, typer.Option(help="Target template revision.")] = "unspecified",
     system: Annotated[list[str] | None, typer.Option(help="A system text; may be given again.")] = None,
+    system_from: Annotated[
+        str | None, typer.Option(help="An import report, whose system texts stand in front.")
+    ] = None,
     pin: Annotated[list[str] | None, typer.Option(help="A turn that must stay; may be given again.")] = None,
     search: Annotated[Search, typer.Option(help="How the fewest steps are looked for.")] = Search.AUTO,
     session: Session = None,
@@ -190,7 +193,7 @@ def build_command(
     said = (UserMessage(content=current),) if current is not None else ()
     split = split_open_turn(history) if current_from_open else None
     inputs = BuildInputs(
-        system=tuple(system or ()),
+        system=(*_system_texts(system_from), *(system or ())),
         current=said if split is None else split.current,
         pinned_turns=tuple(TurnId(turn) for turn in pin or ()),
         target=ContextTarget(model=model, template_revision=template),
@@ -354,6 +357,20 @@ def _spec(name: str) -> batch_contract.BuildSpec:
     if isinstance(spec, batch_contract.BadRequest):
         _refuse(spec)
     return spec
+
+
+def _system_texts(name: str | None) -> tuple[str, ...]:
+    """The system texts beside an imported log, from the report of its import."""
+    if name is None:
+        return ()
+    document = parse_document(whole(name))
+    if isinstance(document, DecodeFailed):
+        fail(say_decode(document), Exit.DECODE, decode_failure_value(document))
+    held = document.get("system") if isinstance(document, dict) else None
+    if not isinstance(held, list) or not all(isinstance(text, str) for text in held):
+        hint = "`jingwei import openai-chat --report FILE` writes one"
+        fail(Said(what=f"{name}: expected an import report with `system`", hint=hint), Exit.INPUT)
+    return tuple(text for text in held if isinstance(text, str))
 
 
 def _counter(spec: batch_contract.BuildSpec) -> TokenCounter:
