@@ -12,6 +12,7 @@ sequences, and its failures are exceptions with text. `RecordCodec` closes these
 
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import GenericAlias
 from typing import Final, TypeAlias, TypeVar, cast, final, get_args
 
 import attrs
@@ -33,6 +34,7 @@ from jingwei.limits import TOKENS_BOUND
 from jingwei.outcome import Failure, Outcome, Success
 
 _Record = TypeVar("_Record")
+_Row = TypeVar("_Row")
 _Hook: TypeAlias = Callable[[object, object], object]
 
 
@@ -226,6 +228,22 @@ class Declarations:
             return cast(object, hooks[name](found, members[name]))
 
         self._converter.register_structure_hook_func(lambda cls: cls == union, read)
+
+    def rows(
+        self,
+        cls: type[_Record],
+        row: type[_Row],
+        write: Callable[[_Record], Iterable[_Row]],
+        read: Callable[[tuple[_Row, ...]], _Record],
+    ) -> None:
+        """Declare a class that stands on the wire as an array of declared rows."""
+        read_rows = self._tuple_hook(GenericAlias(tuple, (row, ...)))
+        self._converter.register_structure_hook(
+            cls, lambda value, _: read(cast("tuple[_Row, ...]", read_rows(value, row)))
+        )
+        self._converter.register_unstructure_hook(
+            cls, lambda record: [self._converter.unstructure(one) for one in write(record)]
+        )
 
     def read(self, value: JsonValue, cls: type[_Record]) -> _Record:
         """Read one declared record; raises what `RecordCodec` catches."""
