@@ -336,6 +336,7 @@ UNVERIFIED_REASONS: Final[Mapping[UnverifiedReason, Told]] = {
 }
 
 OVERFLOW_WHATS: Final[Mapping[OverflowWhat, Told]] = {
+    OverflowWhat.WINDOW: ("The window is 2^64 tokens or more.", "Correct the budget."),
     OverflowWhat.RESERVED: ("Reserve plus margin leaves [0, 2^64).", "Correct the budget."),
     OverflowWhat.COUNT: ("A part is negative, or their sum is 2^64 or more.", "Mend the counter."),
     OverflowWhat.TOTAL: ("Count plus reserve plus margin is 2^64 or more.", "Correct budget or counter."),

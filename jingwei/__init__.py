@@ -79,6 +79,7 @@ from jingwei.projection.records import (
 )
 from jingwei.projection.split import SplitProjection, split_open_turn
 from jingwei.projection.wire import decode_projection, encode_projection
+from jingwei.recount import Reverified, Verdict, reverify
 from jingwei.report.failures import (
     BuildFailure,
     CounterFailed,
@@ -115,7 +116,6 @@ from jingwei.request.records import (
     TokenBreakdown,
     TokenCount,
 )
-from jingwei.recount import Reverified, Verdict, reverify
 from jingwei.selection.records import (
     DropTurn,
     InvalidPlan,

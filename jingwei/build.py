@@ -164,7 +164,7 @@ def build(
     if refused is None:
         refused = _open_turn_failure(history.turns) or _pins_failure(history.turns, inputs)
     if refused is None:
-        refused = _reserve_failure(inputs) or _full_shape_failure(history, inputs)
+        refused = range_failure(inputs.budget) or _full_shape_failure(history, inputs)
     if refused is not None:
         return Failure(refused)
     return _planned(history, inputs, counter, strategy, search)
@@ -225,30 +225,31 @@ def _size_of(history: Projection) -> _HistorySize:
 def inputs_failure(size: _HistorySize, inputs: BuildInputs) -> BuildFailure | None:
     """The checks of B2 that do not look into the history, in their order."""
     return (
-        _zero_failure(inputs)
-        or _output_evidence_failure(inputs.budget)
+        _zero_limit_failure(inputs.limits)
+        or target_failure(inputs.target, inputs.budget)
         or _limit_failure(size, inputs)
         or _version_failure(size)
         or _current_failure(inputs.current)
     )
 
 
-def _zero_failure(inputs: BuildInputs) -> InvalidInput | None:
-    for name, value in attrs.asdict(inputs.limits).items():
+def _zero_limit_failure(limits: BuildLimits) -> InvalidInput | None:
+    for name, value in attrs.asdict(limits).items():
         if value <= 0:
             return _invalid(InvalidInputReason.ZERO_LIMIT, f"/limits/{name}")
-    if inputs.budget.window_tokens <= 0:
-        return _invalid(InvalidInputReason.ZERO_WINDOW, "/budget/window_tokens")
-    if inputs.budget.output_reserve <= 0:
-        return _invalid(InvalidInputReason.ZERO_OUTPUT_RESERVE, "/budget/output_reserve")
-    if is_blank(inputs.target.model):
-        return _invalid(InvalidInputReason.BLANK_MODEL, "/target/model")
-    if is_blank(inputs.target.template_revision):
-        return _invalid(InvalidInputReason.BLANK_TEMPLATE_REVISION, "/target/template_revision")
     return None
 
 
-def _output_evidence_failure(budget: ContextBudget) -> UnverifiedCount | None:
+def target_failure(target: ContextTarget, budget: ContextBudget) -> InvalidInput | UnverifiedCount | None:
+    """What is wrong with a budget and a target by themselves, in the order of B2."""
+    if budget.window_tokens <= 0:
+        return _invalid(InvalidInputReason.ZERO_WINDOW, "/budget/window_tokens")
+    if budget.output_reserve <= 0:
+        return _invalid(InvalidInputReason.ZERO_OUTPUT_RESERVE, "/budget/output_reserve")
+    if is_blank(target.model):
+        return _invalid(InvalidInputReason.BLANK_MODEL, "/target/model")
+    if is_blank(target.template_revision):
+        return _invalid(InvalidInputReason.BLANK_TEMPLATE_REVISION, "/target/template_revision")
     verified = budget.output_evidence is TokenBoundEvidence.VERIFIED_UPPER_BOUND
     if budget.mode is BudgetMode.SOFT or verified:
         return None
@@ -313,9 +314,11 @@ def _pins_failure(turns: Sequence[ProjectedTurn], inputs: BuildInputs) -> Invali
     return None
 
 
-def _reserve_failure(inputs: BuildInputs) -> Overflow | None:
-    margin = inputs.budget.safety_margin
-    if margin < 0 or _reserved(inputs.budget) >= TOKENS_BOUND:
+def range_failure(budget: ContextBudget) -> Overflow | None:
+    """Which number of a budget leaves [0, 2^64) (B2, C1)."""
+    if budget.window_tokens >= TOKENS_BOUND:
+        return Overflow(what=OverflowWhat.WINDOW)
+    if budget.safety_margin < 0 or _reserved(budget) >= TOKENS_BOUND:
         return Overflow(what=OverflowWhat.RESERVED)
     return None
 

@@ -263,7 +263,7 @@ class Declarations:
             out: dict[str, object] = dict(fixed)
             for name in names:
                 value = getattr(record, name)
-                if value in (None, ()) and name in omitted:
+                if name in omitted and value in _NOTHING:
                     continue
                 out[name] = value if type(value) in _PRIMITIVES else unstructure(value)
             return out
@@ -314,7 +314,7 @@ class RecordCodec:
         try:
             return self._dialects[_Dialect.DETAILED].read(value, cls)
         except _Refused as refused:
-            return min(refused.problems, key=lambda problem: _position(value, problem.steps))
+            return _first(value, refused.problems)
 
     def read_exact(self, value: JsonValue, cls: type[_Record]) -> _Record | None:
         """The record, if the value is what `write` gives for it; None otherwise (then `read` decides)."""
@@ -505,16 +505,14 @@ class _Keys:
 
 def _exact(read: _Hook, keys: _Keys) -> _Hook:
     allowed, written, omitted = keys.allowed, keys.written, keys.omitted
-    version, count = keys.versioned, len(keys.allowed)
+    version = keys.versioned
     inexact = _refused(DecodeReason.UNKNOWN_KEY, "", "", ())
 
     def read_exact(value: object, cls: object) -> object:
         if type(value) is not dict:
             raise inexact
         found = cast("dict[str, object]", value)
-        if len(found) != count and not found.keys() <= allowed:
-            raise inexact
-        if not written <= found.keys():
+        if not written <= found.keys() <= allowed:
             raise inexact
         if version and not _is_one(found["version"]):
             raise inexact
@@ -616,19 +614,25 @@ def _under(step: str | int, problems: Iterable[RecordProblem]) -> list[RecordPro
     return [attrs.evolve(problem, steps=(step, *problem.steps)) for problem in problems]
 
 
-def _position(value: JsonValue, steps: Sequence[str | int]) -> tuple[int, ...]:
-    """Where a path stands in its document: the index of each step; a missing key stands last."""
-    place = list[int]()
-    at: object = value
-    for step in steps:
-        if isinstance(at, dict) and isinstance(step, str):
-            members = cast("dict[str, object]", at)
-            place.append(list(members).index(step) if step in members else len(members))
-            at = members.get(step)
-        elif isinstance(at, list) and isinstance(step, int):
-            place.append(step)
-            at = cast("list[object]", at)[step]
-    return tuple(place)
+def _first(value: JsonValue, problems: Sequence[RecordProblem]) -> RecordProblem:
+    """The problem that stands first in the document; a missing key stands behind its object's last."""
+    places = dict[int, dict[str, int]]()
+
+    def position(problem: RecordProblem) -> tuple[int, ...]:
+        place, at = list[int](), cast(object, value)
+        for step in problem.steps:
+            if isinstance(at, dict) and isinstance(step, str):
+                members = cast("dict[str, object]", at)
+                if id(members) not in places:
+                    places[id(members)] = {key: index for index, key in enumerate(members)}
+                place.append(places[id(members)].get(step, len(members)))
+                at = members.get(step)
+            elif isinstance(at, list) and isinstance(step, int):
+                place.append(step)
+                at = cast("list[object]", at)[step]
+        return tuple(place)
+
+    return min(problems, key=position)
 
 
 # --- primitives ---------------------------------------------------------------------------------
@@ -736,6 +740,9 @@ def _is_one(value: object) -> bool:
 def _is_tuple(cls: object) -> bool:
     return getattr(cls, "__origin__", None) is tuple
 
+
+_NOTHING: Final = (None, (), Json("null"))
+"""What an optional key is left out for; an explicit null would read as none in any case (W1)."""
 
 _PRIMITIVES: Final[Mapping[type, _Hook]] = {
     str: _read_text,

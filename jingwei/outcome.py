@@ -2,8 +2,9 @@
 
 `Outcome[T, E]` is the closed union of the two containers of `returns`. It is still a `Result`
 (so `.map`, `.alt` and `.value_or` work), but unlike `Result[T, E]` a `match` over it is
-exhaustive and keeps its types in mypy with and without the returns plugin and in pyright
-(see docs/decisions/0002-outcome-alias.md).
+exhaustive, and keeps its types in mypy with and without the returns plugin and in pyright
+(see docs/decisions/0002-outcome-alias.md). Match it, or narrow it with
+`isinstance(outcome, Failure)`; `.alt(...)` and `.value_or(...)` lose a part of the type.
 """
 
 from typing import TypeAlias, TypeVar

@@ -5,8 +5,7 @@ from typing import TypeAlias, final
 
 import attrs
 
-from jingwei.build import BuiltContext, count_failure, digest
-from jingwei.limits import TOKENS_BOUND
+from jingwei.build import BuiltContext, count_failure, digest, range_failure, target_failure
 from jingwei.messages.records import GenerationRequest
 from jingwei.messages.wire import constraint_text, message_text
 from jingwei.outcome import Failure, Outcome, Success
@@ -14,17 +13,13 @@ from jingwei.report.failures import (
     CounterFailed,
     InvalidInput,
     Overflow,
-    OverflowWhat,
     UnverifiedCount,
-    UnverifiedReason,
 )
 from jingwei.report.records import BuildReport
 from jingwei.request.counting import CountRefused, TokenCounter
 from jingwei.request.records import (
-    BudgetMode,
     ContextBudget,
     ContextTarget,
-    TokenBoundEvidence,
     TokenCount,
 )
 
@@ -80,12 +75,9 @@ def reverify(
     Nothing is trimmed: a request that no longer fits is said not to fit, and is built again by the
     host from its history.
     """
-    reserved = budget.output_reserve + budget.safety_margin
-    if budget.safety_margin < 0 or reserved >= TOKENS_BOUND:
-        return Failure(Overflow(what=OverflowWhat.RESERVED))
-    verified = budget.output_evidence is TokenBoundEvidence.VERIFIED_UPPER_BOUND
-    if budget.mode is BudgetMode.HARD and not verified:
-        return Failure(UnverifiedCount(reason=UnverifiedReason.OUTPUT_EVIDENCE))
+    refused = target_failure(target, budget) or range_failure(budget)
+    if refused is not None:
+        return Failure(refused)
     match counter.count(target, built.request):
         case Failure(CountRefused(reason=reason)):
             return Failure(CounterFailed(reason=reason, report=None))
@@ -93,7 +85,7 @@ def reverify(
             failure = count_failure(count, target, budget)
             if failure is not None:
                 return Failure(failure)
-            total = count.tokens.total + reserved
+            total = count.tokens.total + budget.output_reserve + budget.safety_margin
             return Success(
                 Reverified(
                     verdict=Verdict.FITS if total <= budget.window_tokens else Verdict.EXCEEDS,

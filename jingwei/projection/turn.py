@@ -5,8 +5,9 @@ events and drop it. The rules themselves are `step` (pure, over the turn table) 
 that read a turn when its events are over.
 """
 
-from collections.abc import KeysView, Set
-from typing import assert_never, final
+from collections.abc import KeysView, Mapping, Set
+from types import MappingProxyType
+from typing import Final, assert_never, final
 
 from jingwei.events.records import (
     AssistantDelta,
@@ -14,6 +15,7 @@ from jingwei.events.records import (
     DoneEvent,
     DoneStatus,
     ErrorEvent,
+    EventKind,
     ModelRequestEvent,
     ModelResultEvent,
     SessionEvent,
@@ -50,6 +52,18 @@ from jingwei.projection.records import (
 _SUCCESSFUL = frozenset(
     {ProjectedState.COMPLETED, ProjectedState.WAITING_FOR_INPUT, ProjectedState.CHECKPOINTED}
 )
+
+_OMITTED: Final[Mapping[type[EventKind], OmissionReason | None]] = MappingProxyType(
+    {
+        UserMessageEvent: None,
+        ToolCallEvent: None,
+        ToolResultEvent: None,
+        ModelRequestEvent: OmissionReason.MODEL_AUDIT,
+        ModelResultEvent: OmissionReason.MODEL_AUDIT,
+        AssistantDelta: OmissionReason.STREAM_DELTA,
+    }
+)
+"""Why events of a kind are omitted (P9): None where they are grouped, `AUDIT` for the kinds not listed."""
 
 
 @final
@@ -164,14 +178,10 @@ class OpenTurn:
         ]
 
     def _omitted_for(self, event: SessionEvent) -> OmissionReason | None:
-        kind = event.kind
-        if isinstance(kind, UserMessageEvent | ToolCallEvent | ToolResultEvent):
-            return None
-        if isinstance(kind, ModelRequestEvent | ModelResultEvent):
-            return OmissionReason.MODEL_AUDIT
-        if isinstance(kind, AssistantReply):
+        kind = type(event.kind)
+        if kind is AssistantReply:
             return None if self._ended in _SUCCESSFUL else OmissionReason.UNSUCCESSFUL_REPLY
-        return OmissionReason.STREAM_DELTA if isinstance(kind, AssistantDelta) else OmissionReason.AUDIT
+        return _OMITTED.get(kind, OmissionReason.AUDIT)
 
     def _misses_reply(self) -> bool:
         return self._reply is None and self._ended in _SUCCESSFUL

@@ -97,6 +97,7 @@ class CounterFailed:
 class OverflowWhat(enum.Enum):
     """Which sum leaves [0, 2^64) (C1)."""
 
+    WINDOW = "window"
     RESERVED = "reserved"
     COUNT = "count"
     TOTAL = "total"

@@ -1,0 +1,222 @@
+"""Diagnosis (B10): every violation of a log, and what would admit it."""
+
+import pytest
+
+from jingwei.events.failures import WrongSequence
+from jingwei.events.turns import MalformedReason
+from jingwei.ids import EventId, SessionId, TurnId
+from jingwei.limits import Bound, LimitExceeded
+from jingwei.messages.failures import ArgumentsNotObject
+from jingwei.outcome import Failure, Success
+from jingwei.projection.diagnose import Diagnosis, Violation, Warned, diagnose
+from jingwei.projection.failures import (
+    InvalidConfig,
+    InvalidConfigReason,
+    Malformed,
+    MissingReply,
+    Unconfirmed,
+)
+from jingwei.projection.project import project
+from jingwei.projection.records import LegacyReplies, ProjectionConfig
+from tests.logtable import SESSION, log_of
+
+
+def names(diagnosis: Diagnosis) -> list[str]:
+    """Each violation as `rule seq name`, where a name is the reason or the record's."""
+    return [
+        f"{v.rule} {'-' if v.seq is None else v.seq} "
+        + (v.failure.reason.value if isinstance(v.failure, Malformed) else type(v.failure).__name__)
+        for v in diagnosis.violations
+    ]
+
+
+# Table, violations, in the last column whether a host's choice admits the log.
+LADDER: list[tuple[str, list[str], bool]] = [
+    ("", [], False),
+    ("user; reply; done", [], False),
+    ("user", [], False),
+    ("user; user; reply; done", ["P4 1 second_user_message"], False),
+    (
+        'user; call ""; call a; call a; result b; result a; result a; reply r -; reply; done; custom',
+        [
+            "P4 1 blank_call_id",
+            "P4 3 repeated_call_id",
+            "P4 4 orphan_tool_result",
+            "P4 6 second_tool_result",
+            "P4 7 reply_without_message_id",
+            "P4 10 after_terminal",
+        ],
+        False,
+    ),
+    (
+        "user seq=5; reply session=other; done id=event-0",
+        ["L1 5 WrongSequence", "L1 1 WrongSession", "L1 2 DuplicateEventId"],
+        False,
+    ),
+    (
+        'turn ""; user; user; turn one; user; reply; done; turn ""; user',
+        ["P3 0 blank_turn_id", "P3 5 blank_turn_id"],
+        False,
+    ),
+    (
+        "user; reply; done; turn two; user; reply; done; turn one; user; user",
+        ["P3 6 turn_not_contiguous"],
+        False,
+    ),
+    ("user; call a; turn two; user; ask", ["P5 1 Unconfirmed", "P5 3 Unconfirmed"], False),
+    ("user; delta; done", ["P6 2 MissingReply"], True),
+    ("user; call a; done", ["P5 2 Unconfirmed", "P6 2 MissingReply"], False),
+    (
+        "user; done; turn two; user; reply; done; turn three; user; done checkpointed",
+        ["P6 1 MissingReply", "P6 6 MissingReply"],
+        True,
+    ),
+    # The second reply is as if it had not been; its message id was used by the first.
+    (
+        "user; reply a m; done; turn two; user; reply b m; done",
+        ["P4 4 repeated_message_id", "P6 5 MissingReply"],
+        False,
+    ),
+    # Nothing of the turn stands but its refused events.
+    ("result a; result b", ["P4 0 orphan_tool_result", "P4 1 orphan_tool_result", "P5 1 Unconfirmed"], False),
+]
+
+
+@pytest.mark.parametrize(("table", "expected", "admitted"), LADDER, ids=[table for table, _, _ in LADDER])
+def test_every_violation_is_listed_in_order(table: str, expected: list[str], admitted: bool) -> None:
+    log = log_of(table)
+    found = diagnose(SESSION, log)
+
+    assert expected == names(found)
+    assert admitted == (found.admits is not None)
+
+
+@pytest.mark.parametrize(("table", "expected", "_admitted"), LADDER, ids=[table for table, _, _ in LADDER])
+def test_the_first_violation_is_what_project_fails_with(
+    table: str, expected: list[str], _admitted: bool
+) -> None:
+    log = log_of(table)
+    found = diagnose(SESSION, log).violations
+    outcome = project(SESSION, log)
+
+    assert (Failure(found[0].failure) == outcome) if expected else isinstance(outcome, Success)
+
+
+def test_a_violation_says_where_it_was_found() -> None:
+    failure = Malformed(
+        event_id=EventId("event-1"),
+        seq=1,
+        turn_id=TurnId("one"),
+        reason=MalformedReason.SECOND_USER_MESSAGE,
+    )
+    found = diagnose(SESSION, log_of("user; user; reply; done"))
+
+    assert (
+        Violation(rule="P4", failure=failure, seq=1, event_id=EventId("event-1"), turn_id=TurnId("one")),
+    ) == found.violations
+
+
+def test_an_unconfirmed_turn_is_told_at_its_last_accepted_event() -> None:
+    found = diagnose(SESSION, log_of("user; call a; user; result b")).violations[-1]
+
+    assert (
+        Unconfirmed(
+            turn_id=TurnId("one"),
+            open_tool_calls=("a",),  # type: ignore[arg-type]  # a ToolCallId is a str
+            open_model_calls=(),
+            unterminated=True,
+        )
+        == found.failure
+    )
+    assert (1, EventId("event-1")) == (found.seq, found.event_id)
+
+
+def test_what_concerns_the_whole_log_names_no_event() -> None:
+    found = diagnose(SessionId(" "), log_of(""), ProjectionConfig(max_events=0))
+
+    assert (
+        Violation(
+            rule="P2",
+            failure=InvalidConfig(reason=InvalidConfigReason.BLANK_SESSION_ID),
+            seq=None,
+            event_id=None,
+            turn_id=None,
+        ),
+    ) == found.violations
+    assert found.admits is None
+
+
+class TestWhatAdmitsALog:
+    """The host's own choices: bounds, and replies that are missing."""
+
+    LOG = log_of("user; call a; result a; done; turn two; user; reply; done")
+
+    def test_a_missing_reply_is_admitted_by_omitting_it(self) -> None:
+        config = ProjectionConfig(legacy_replies=LegacyReplies.OMIT)
+
+        assert config == diagnose(SESSION, self.LOG).admits
+        assert isinstance(project(SESSION, self.LOG, config), Success)
+
+    def test_every_bound_that_is_passed_is_lifted_to_what_the_log_needs(self) -> None:
+        tight = ProjectionConfig(max_events=1, max_input_bytes=1, max_messages=2)
+        found = diagnose(SESSION, self.LOG, tight)
+
+        assert ["P2 - LimitExceeded", "P6 3 MissingReply", "P10 3 LimitExceeded"] == names(found)
+        assert (
+            ProjectionConfig(
+                legacy_replies=LegacyReplies.OMIT,
+                max_events=7,
+                max_input_bytes=self.LOG.canonical_bytes,
+                max_messages=5,
+            )
+            == found.admits
+        )
+        assert isinstance(project(SESSION, self.LOG, found.admits), Success)
+
+    def test_a_bound_on_messages_is_told_once(self) -> None:
+        log = log_of("user; reply; done; turn two; user; reply; done")
+        found = diagnose(SESSION, log, ProjectionConfig(max_messages=1))
+
+        assert [LimitExceeded(what=Bound.MESSAGES, limit=1, actual=2)] == [
+            violation.failure for violation in found.violations
+        ]
+        assert ProjectionConfig(max_messages=4) == found.admits
+
+    def test_choices_that_are_wide_enough_stay_as_they_are(self) -> None:
+        config = ProjectionConfig(max_events=10**6, max_input_bytes=10**9, max_messages=7)
+        found = diagnose(SESSION, self.LOG, config)
+
+        assert (
+            ProjectionConfig(
+                legacy_replies=LegacyReplies.OMIT, max_events=10**6, max_input_bytes=10**9, max_messages=7
+            )
+            == found.admits
+        )
+
+    def test_nothing_admits_a_log_whose_order_is_broken(self) -> None:
+        found = diagnose(SESSION, log_of("user; done; turn two; user seq=9"))
+
+        assert [
+            WrongSequence(physical_index=2, expected=2, actual=9),
+            MissingReply(turn_id=TurnId("one")),
+        ] == [violation.failure for violation in found.violations]
+        assert found.admits is None
+
+
+def test_a_call_that_no_build_can_send_is_a_warning() -> None:
+    log = log_of(
+        "user; call a x {}; call b x [1]; result b; result a; reply; done; turn two; "
+        "user; call c x 5; result c; error"
+    )
+    found = diagnose(SESSION, log)
+
+    assert () == found.violations
+    assert (
+        Warned(
+            failure=ArgumentsNotObject(index=3), seq=2, event_id=EventId("event-2"), turn_id=TurnId("one")
+        ),
+        Warned(
+            failure=ArgumentsNotObject(index=7), seq=8, event_id=EventId("event-8"), turn_id=TurnId("two")
+        ),
+    ) == found.warnings
+    assert found.warnings[0].failure == project(SESSION, log).unwrap().shape_failure
