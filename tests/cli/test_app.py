@@ -13,7 +13,7 @@ import pytest
 from jingwei.cli.app import run
 from jingwei.cli.exits import Exit
 
-DEMO = Path(__file__).parent.parent / "jingwei" / "demo" / "session.jsonl"
+DEMO = Path(__file__).parents[2] / "jingwei" / "demo" / "session.jsonl"
 
 
 @attrs.frozen
