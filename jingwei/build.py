@@ -585,7 +585,7 @@ class _Fit:
             current_messages=len(inputs.current),
             turns=self.draft.ledger(steps),
             attempts=tuple(self.attempts),
-            sent=tuple([_sent(message, self.counter) for message in counted]),
+            sent=_sent(counted, self.counter),
             constraint_digest=digest(constraint_text(inputs.constraint)),
             summary_digest=None,
             items_digest=None,
@@ -702,11 +702,18 @@ def _system_messages(inputs: BuildInputs) -> tuple[SystemMessage, ...]:
     return tuple([SystemMessage(content=text) for text in inputs.system])
 
 
-def _sent(message: ModelMessage, counter: TokenCounter) -> SentMessage:
-    return SentMessage(
-        role=_role(message),
-        digest=digest(message_text(message)),
-        cost=counter.message_cost(message) if isinstance(counter, AdditiveCounter) else None,
+def _sent(messages: Iterable[ModelMessage], counter: TokenCounter) -> tuple[SentMessage, ...]:
+    # Asking a runtime protocol is slow: once, not once a message.
+    additive = counter if isinstance(counter, AdditiveCounter) else None
+    return tuple(
+        [
+            SentMessage(
+                role=_role(message),
+                digest=digest(message_text(message)),
+                cost=None if additive is None else additive.message_cost(message),
+            )
+            for message in messages
+        ]
     )
 
 

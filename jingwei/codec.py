@@ -24,13 +24,15 @@ from jingwei.jsontext import (
     Json,
     JsonProblem,
     JsonValue,
+    NotCanonical,
     canonical,
     parse,
     pointer,
     scan,
     shortened,
+    value_of_pairs,
 )
-from jingwei.limits import TOKENS_BOUND
+from jingwei.limits import JSON_DEPTH_MAX, TOKENS_BOUND
 from jingwei.outcome import Failure, Outcome, Success
 
 _Record = TypeVar("_Record")
@@ -130,6 +132,10 @@ class _Refused(Exception):
         self.problems = problems
 
 
+FREE_JSON_LEVELS: Final = JSON_DEPTH_MAX - 16
+"""Levels that free JSON may take in the fast door: no record puts it deeper than 16 levels down."""
+
+
 class _Dialect(enum.Enum):
     EXACT = enum.auto()
     LENIENT = enum.auto()
@@ -142,10 +148,12 @@ class Declarations:
 
     def __init__(self, dialect: _Dialect) -> None:
         self._dialect = dialect
+        self._exact = dialect is _Dialect.EXACT
+        self._from_members = dict[type[object], _Hook]()
         self._converter = cattrs.Converter(detailed_validation=dialect is _Dialect.DETAILED)
         for primitive, read in _PRIMITIVES.items():
             self._converter.register_structure_hook(primitive, read)
-        self._converter.register_structure_hook(Json, _read_json)
+        self._converter.register_structure_hook(Json, _read_paired_json if self._exact else _read_json)
         self._converter.register_unstructure_hook(Json, Json.value)
         self._converter.register_structure_hook_factory(_is_tuple, self._tuple_hook)
 
@@ -182,7 +190,8 @@ class Declarations:
         fixed = dict(constants or {})
         special: dict[str, _Hook] = {name: _unsigned_hook(bound) for name, bound in (below or {}).items()}
         special.update(dict.fromkeys(not_blank, _read_not_blank))
-        special.update(dict.fromkeys(versioned, _read_versioned_json))
+        read_versioned = _read_paired_versioned_json if self._exact else _read_versioned_json
+        special.update(dict.fromkeys(versioned, read_versioned))
         fields = attrs.fields(cls)  # type: ignore[arg-type]  # every declared class is an attrs class
         omitted = frozenset(f.name for f in fields if f.default in (None, ())) - frozenset(always)
         overrides = {
@@ -197,6 +206,7 @@ class Declarations:
         self._converter.register_structure_hook(
             cls,
             self._checked(
+                cls,
                 cast(_Hook, read),
                 _Keys(
                     allowed=keys | fixed.keys(),
@@ -213,6 +223,9 @@ class Declarations:
 
     def union(self, union: object, tag: str, members: Mapping[str, type[object]]) -> None:
         """Declare a union of declared records, told apart by the text under the key `tag`."""
+        if self._exact:
+            self._exact_union(union, tag, members)
+            return
         hooks = {name: self._converter.get_structure_hook(cls) for name, cls in members.items()}
         known = ", ".join(members)
 
@@ -226,6 +239,18 @@ class Declarations:
             if name not in hooks:
                 raise _refused(DecodeReason.UNKNOWN_TAG, known, _shown(name), (tag,))
             return cast(object, hooks[name](found, members[name]))
+
+        self._converter.register_structure_hook_func(lambda cls: cls == union, read)
+
+    def _exact_union(self, union: object, tag: str, members: Mapping[str, type[object]]) -> None:
+        hooks = {name: (self._from_members[cls], cls) for name, cls in members.items()}
+
+        def read(value: object, _: object) -> object:
+            found = _members(value)
+            chosen = hooks.get(cast(str, found.get(tag)))
+            if chosen is None:
+                raise _Refused
+            return chosen[0](found, chosen[1])
 
         self._converter.register_structure_hook_func(lambda cls: cls == union, read)
 
@@ -245,7 +270,7 @@ class Declarations:
             cls, lambda record: [self._converter.unstructure(one) for one in write(record)]
         )
 
-    def read(self, value: JsonValue, cls: type[_Record]) -> _Record:
+    def read(self, value: object, cls: type[_Record]) -> _Record:
         """Read one declared record; raises what `RecordCodec` catches."""
         return self._converter.structure(value, cls)
 
@@ -289,10 +314,11 @@ class Declarations:
 
         return read_all
 
-    def _checked(self, read: _Hook, keys: "_Keys") -> _Hook:
+    def _checked(self, cls: type[object], read: _Hook, keys: "_Keys") -> _Hook:
         """Wrap cattrs' code for one class in the checks that this dialect makes first."""
-        if self._dialect is _Dialect.EXACT:
-            return _exact(read, keys)
+        if self._exact:
+            from_members = self._from_members[cls] = _exact(read, keys)
+            return lambda value, cls: from_members(_members(value), cls)
         return _lenient(read, keys) if self._dialect is _Dialect.LENIENT else _detailed(read, keys)
 
 
@@ -316,10 +342,14 @@ class RecordCodec:
         except _Refused as refused:
             return _first(value, refused.problems)
 
-    def read_exact(self, value: JsonValue, cls: type[_Record]) -> _Record | None:
-        """The record, if the value is what `write` gives for it; None otherwise (then `read` decides)."""
+    def read_exact(self, pairs: object, cls: type[_Record]) -> _Record | None:
+        """The record of a value of `parse_pairs`, if it holds what `write` writes; else `read` decides.
+
+        Such a value's canonical text is never longer than the text that it was parsed from: the same
+        keys, no spaces, no longer escapes, and numbers that have one spelling.
+        """
         try:
-            return self._dialects[_Dialect.EXACT].read(value, cls)
+            return self._dialects[_Dialect.EXACT].read(pairs, cls)
         except (_Refused, KeyError):
             return None
 
@@ -345,13 +375,11 @@ class RecordCodec:
         return Failure(data) if isinstance(data, EncodeFailed) else Success(data)
 
 
-def parse_line(
-    line: Line, read: Callable[[str], JsonValue | JsonProblem] = parse
-) -> Mapping[str, JsonValue] | DecodeFailed:
+def parse_line(line: Line) -> Mapping[str, JsonValue] | DecodeFailed:
     """One line as a JSON object, or why it is none (W6)."""
     if not line.text.strip(" \t\r"):
         return _at(line, DecodeReason.BLANK_LINE, expected="a JSON object", actual="a blank line")
-    value = read(line.text)
+    value = parse(line.text)
     if isinstance(value, JsonProblem):
         return _json_failure(line, value)
     if not isinstance(value, dict):
@@ -504,33 +532,37 @@ class _Keys:
 
 
 def _exact(read: _Hook, keys: _Keys) -> _Hook:
-    allowed, written, omitted = keys.allowed, keys.written, keys.omitted
-    version = keys.versioned
-    inexact = _refused(DecodeReason.UNKNOWN_KEY, "", "", ())
+    """From the members of an object that holds just what `write` would write, in any order."""
+    allowed, written, omitted, version = keys.allowed, keys.written, keys.omitted, keys.versioned
 
     def read_exact(value: object, cls: object) -> object:
-        if type(value) is not dict:
-            raise inexact
         found = cast("dict[str, object]", value)
-        if not written <= found.keys() <= allowed:
-            raise inexact
-        if version and not _is_one(found["version"]):
-            raise inexact
+        if not written <= found.keys() <= allowed or (version and not _is_one(found["version"])):
+            raise _Refused
         for key in omitted:
-            if key in found and not found[key]:  # an explicit null, or an empty list left out by `write`
-                raise inexact
+            if key in found and (found[key] is None or found[key] == []):
+                raise _Refused  # `write` leaves these out
         return read(found, cls)
 
     def read_whole(value: object, cls: object) -> object:
         """The same for a class that writes all of its keys."""
-        if type(value) is not dict:
-            raise inexact
         found = cast("dict[str, object]", value)
         if found.keys() != allowed or (version and not _is_one(found["version"])):
-            raise inexact
+            raise _Refused
         return read(found, cls)
 
     return read_exact if omitted else read_whole
+
+
+def _members(value: object) -> "dict[str, object]":
+    """The members of an object as `parse_pairs` gives it; equal keys are no exact object."""
+    if type(value) is not tuple:
+        raise _Refused
+    pairs = cast("tuple[tuple[str, object], ...]", value)
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _Refused
+    return found
 
 
 def _lenient(read: _Hook, keys: _Keys) -> _Hook:
@@ -704,6 +736,19 @@ def _unsigned_hook(bound: int) -> _Hook:
 
 def _read_json(value: object, _: object) -> Json:
     return Json(canonical(cast(JsonValue, value)))
+
+
+def _read_paired_json(value: object, _: object) -> Json:
+    plain = value_of_pairs(value, FREE_JSON_LEVELS)
+    if isinstance(plain, NotCanonical):
+        raise _Refused
+    return Json(canonical(plain))
+
+
+def _read_paired_versioned_json(value: object, _: object) -> Json:
+    if not _is_one(_members(value).get("version")):
+        raise _Refused
+    return _read_paired_json(value, Json)
 
 
 def _or_null(read: _Hook | None) -> _Hook | None:

@@ -4,6 +4,7 @@ The standard library's C parser is fast but forgiving: it takes `NaN`, keeps the
 keys, lets half a surrogate pair through and reads as deep as the stack allows. Three passes make
 it strict without giving the speed away:
 
+0. logs go through a door of their own, `parse_pairs`, which gives up on whatever is unusual.
 1. parse and write again. A text that equals its own canonical form cannot hold a duplicate key
    (it would have vanished), an escape that hides a surrogate (it would be written plainly) or a
    non-finite number (writing refuses it). Logs written by this library take only this pass.
@@ -101,11 +102,8 @@ def parse(text: str) -> JsonValue | JsonProblem:
     if _has_surrogate(text):
         return scan(text)  # can only come from a str made in code: bytes never decode to one
     value = parse_canonical(text)
-    return parse_otherwise(text) if isinstance(value, NotCanonical) else value
-
-
-def parse_otherwise(text: str) -> JsonValue | JsonProblem:
-    """`parse` for a text that `parse_canonical` has refused: passes two and three."""
+    if not isinstance(value, NotCanonical):
+        return value
     if _SURROGATE_ESCAPE.search(text) is None:
         try:
             value = cast(JsonValue, _CAREFUL.decode(text))
@@ -123,11 +121,50 @@ def parse_canonical(text: str) -> JsonValue | NotCanonical:
     """
     try:
         value = cast(JsonValue, _PLAIN.decode(text))
-        if _WRITER.encode(value) == text and _within_bounds(text, value):
+        if _WRITER.encode(value) == text and _integers_bounded(text) and _within_depth(text, value):
             return value
     except (ValueError, RecursionError):
         pass  # no JSON, or not strict: either way not canonical
     return NotCanonical.TEXT
+
+
+def parse_pairs(text: str) -> object:
+    """The value of a text with objects as tuples of (key, value), or `NotCanonical.TEXT` for "ask `parse`".
+
+    The fast door of logs: no key is lost, so that equal keys can be told where an object is read, and
+    nothing is written again. It gives up on all that needs a closer look: floats, long integers, escaped
+    surrogates, bytes behind the value. The text comes from bytes. Depth is the reader's to bound.
+    """
+    try:
+        value, end = cast("tuple[object, int]", _PAIRS.raw_decode(text))
+    except (ValueError, RecursionError):
+        return NotCanonical.TEXT
+    if end != len(text) or not _integers_bounded(text):
+        return NotCanonical.TEXT
+    if "\\u" in text and _SURROGATE_ESCAPE.search(text) is not None:
+        return NotCanonical.TEXT
+    return value
+
+
+def value_of_pairs(pairs: object, levels: int = JSON_DEPTH_MAX) -> JsonValue | NotCanonical:
+    """A value of `parse_pairs` with objects as dicts; `NotCanonical.TEXT` for equal keys or more levels."""
+    if type(pairs) is tuple:
+        found = dict[str, JsonValue]()
+        for key, child in cast("tuple[tuple[str, object], ...]", pairs):
+            value = value_of_pairs(child, levels - 1) if levels else NotCanonical.TEXT
+            if isinstance(value, NotCanonical) or key in found:
+                return NotCanonical.TEXT
+            found[key] = value
+        return found
+    if type(pairs) is list:
+        items = list[JsonValue]()
+        for child in cast("list[object]", pairs):
+            value = value_of_pairs(child, levels - 1) if levels else NotCanonical.TEXT
+            if isinstance(value, NotCanonical):
+                return NotCanonical.TEXT
+            items.append(value)
+        return items
+    return cast(JsonValue, pairs)
 
 
 def canonical(value: JsonValue) -> str:
@@ -213,18 +250,18 @@ _PLAIN: Final = json.JSONDecoder()
 _CAREFUL: Final = json.JSONDecoder(
     object_pairs_hook=_unique, parse_float=_finite, parse_int=_integer, parse_constant=_no_constant
 )
+_PAIRS: Final = json.JSONDecoder(
+    object_pairs_hook=tuple, parse_float=_no_constant, parse_constant=_no_constant
+)
 _WRITER: Final = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":")
 )
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def _within_bounds(text: str, value: JsonValue) -> bool:
-    """No integer can be too long, and no container too deep."""
-    long_integers_stopped = (
-        len(text) <= INTEGER_DIGITS_MAX or sys.get_int_max_str_digits() == INTEGER_DIGITS_MAX
-    )
-    return long_integers_stopped and _within_depth(text, value)
+def _integers_bounded(text: str) -> bool:
+    """No integer of the text can be too long: either there is no room, or the interpreter has refused."""
+    return len(text) <= INTEGER_DIGITS_MAX or sys.get_int_max_str_digits() == INTEGER_DIGITS_MAX
 
 
 def _within_depth(text: str, value: JsonValue) -> bool:

@@ -13,7 +13,7 @@ from jingwei.events.records import (
     UserMessageEvent,
 )
 from jingwei.events.turns import ALL_KINDS
-from jingwei.events.wire import event_bytes
+from jingwei.events.wire import event_bytes, log_bytes
 from jingwei.ids import EventId, SessionId, ToolCallId, TurnId
 from tests.logtable import SESSION, VERBS, events_of, free, log_of, renumbered
 
@@ -97,7 +97,7 @@ def test_a_table_is_measured_as_a_log() -> None:
     log = log_of('user; call a; result a; reply "a"; done')
 
     assert [118, 155, 188, 153, 113] == [event_bytes(event) for event in log.events]
-    assert 727 == log.canonical_bytes
+    assert 727 == log_bytes(log)
 
 
 def test_renumbered_events_have_the_numbers_of_their_places() -> None:

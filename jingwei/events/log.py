@@ -20,7 +20,10 @@ def check_log(session_id: SessionId, log: SessionLog) -> Outcome[CheckedLog, Log
 
 
 def log_violations(session_id: SessionId, events: Iterable[SessionEvent]) -> Iterator[LogFailure]:
-    """Every violation of L1, at most one an event: the first in the rule's order."""
+    """Every violation of L1, at most one an event: the first in the rule's order.
+
+    The id of an offending event is not taken: it is as if the event had not happened (B10).
+    """
     seen = set[str]()
     for index, event in enumerate(events):
         if event.session_id != session_id:
@@ -29,4 +32,5 @@ def log_violations(session_id: SessionId, events: Iterable[SessionEvent]) -> Ite
             yield WrongSequence(physical_index=index, expected=index, actual=event.seq)
         elif event.event_id in seen:
             yield DuplicateEventId(physical_index=index, event_id=event.event_id)
-        seen.add(event.event_id)
+        else:
+            seen.add(event.event_id)

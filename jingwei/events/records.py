@@ -474,12 +474,14 @@ class SessionLog:
 
     Attributes:
         events: in physical order.
-        canonical_bytes: sum of the canonical bytes of the events, without newlines; the measure of
-            `max_input_bytes` (P2). `decode_log` and `session_log` compute it.
+        bytes_at_most: no less than the canonical bytes of the events, without newlines. `decode_log`
+            knows it from the length of the lines, and `session_log` measures. `max_input_bytes` (P2) is
+            held against the exact sum, which is computed (`log_bytes`) only where this does not decide.
+            No part of a log's identity: logs of the same events are equal.
     """
 
     events: tuple[SessionEvent, ...]
-    canonical_bytes: int
+    bytes_at_most: int = attrs.field(eq=False)
 
 
 @final

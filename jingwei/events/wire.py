@@ -69,7 +69,7 @@ from jingwei.events.records import (
     ToolSucceeded,
     UserMessageEvent,
 )
-from jingwei.jsontext import JsonValue, escaped, parse_canonical, parse_otherwise, utf8_bytes
+from jingwei.jsontext import JsonValue, NotCanonical, escaped, parse_pairs, utf8_bytes
 from jingwei.limits import Bound, LimitExceeded
 from jingwei.messages import wire as messages_wire
 from jingwei.outcome import Failure, Outcome, Success
@@ -167,8 +167,8 @@ def decode_within(
     if len(read.events) > max_events:
         actual = len(read.events)
         return Failure(LimitExceeded(what=Bound.EVENTS, limit=max_events, actual=actual))
-    if read.canonical_bytes > max_input_bytes:
-        actual = read.canonical_bytes
+    if read.bytes_at_most > max_input_bytes:
+        actual = read.bytes_at_most
         return Failure(LimitExceeded(what=Bound.INPUT_BYTES, limit=max_input_bytes, actual=actual))
     return Success(read)
 
@@ -210,7 +210,12 @@ def encode_log(events: Iterable[SessionEvent]) -> Outcome[bytes, EncodeFailed]:
 def session_log(events: Iterable[SessionEvent]) -> SessionLog:
     """A log from events that a host holds in memory; each is measured once, as P2 demands."""
     held = tuple(events)
-    return SessionLog(events=held, canonical_bytes=sum(map(event_bytes, held)))
+    return SessionLog(events=held, bytes_at_most=sum(map(event_bytes, held)))
+
+
+def log_bytes(log: SessionLog) -> int:
+    """Canonical bytes of all events, without newlines: the measure of `max_input_bytes` (P2). Linear."""
+    return sum(map(event_bytes, log.events))
 
 
 def event_text(event: SessionEvent) -> str:
@@ -242,15 +247,19 @@ def outcome_text(outcome: ToolOutcome) -> str:
 @final
 @attrs.frozen(kw_only=True)
 class _Read:
-    """An event and the length of its canonical line."""
+    """An event and a bound on the length of its canonical line."""
 
     event: SessionEvent
-    canonical_bytes: int
+    bytes_at_most: int
 
 
 def _read_log(chunks: Iterable[bytes], bounds: tuple[int, int] | None) -> SessionLog | DecodeFailed:
-    """Events until the end, the first failure, or the first event past the bounds."""
-    events, size = list[SessionEvent](), 0
+    """Events until the end, the first failure, or the first event past the bounds.
+
+    Sizes are bounds until they would decide; then everything is measured, once, and from there on each
+    event exactly.
+    """
+    events, size, measured = list[SessionEvent](), 0, False
     for line in lines_of(chunks):
         if isinstance(line, DecodeFailed):
             return line
@@ -258,23 +267,26 @@ def _read_log(chunks: Iterable[bytes], bounds: tuple[int, int] | None) -> Sessio
         if isinstance(read, DecodeFailed):
             return read
         events.append(read.event)
-        size += read.canonical_bytes
-        if bounds is not None and (len(events) > bounds[0] or size > bounds[1]):
+        size += event_bytes(read.event) if measured else read.bytes_at_most
+        if bounds is None:
+            continue
+        if size > bounds[1] and not measured:
+            size, measured = sum(map(event_bytes, events)), True
+        if len(events) > bounds[0] or size > bounds[1]:
             break
-    return SessionLog(events=tuple(events), canonical_bytes=size)
+    return SessionLog(events=tuple(events), bytes_at_most=size)
 
 
 def _read_line(line: Line) -> _Read | DecodeFailed:
-    value = parse_canonical(line.text)
-    if isinstance(value, dict):
-        exact = _CODEC.read_exact(value, SessionEvent)
+    pairs = parse_pairs(line.text)
+    if not isinstance(pairs, NotCanonical):
+        exact = _CODEC.read_exact(pairs, SessionEvent)
         if exact is not None:
-            return _Read(event=exact, canonical_bytes=utf8_bytes(line.text))
-    # A canonical line that is not exact (it holds unknown keys, say) need not be parsed again.
-    found = value if isinstance(value, dict) else parse_line(line, parse_otherwise)
+            return _Read(event=exact, bytes_at_most=utf8_bytes(line.text))
+    found = parse_line(line)
     if isinstance(found, DecodeFailed):
         return found
     event = _CODEC.read(found, SessionEvent)
     if isinstance(event, RecordProblem):
         return problem_at(line, event)
-    return _Read(event=event, canonical_bytes=event_bytes(event))
+    return _Read(event=event, bytes_at_most=event_bytes(event))

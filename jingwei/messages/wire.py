@@ -117,9 +117,22 @@ def message_text(message: ModelMessage) -> str:
             assert_never(message)
 
 
+def tool_message_bytes(call_id: str, content: str) -> int:
+    """Canonical bytes of a tool message whose content is canonical JSON itself.
+
+    Canonical JSON holds no control characters, so only its quotes and backslashes grow when it is
+    written as a string; counting them costs a fraction of writing it (property `RenditionRecorded`).
+    """
+    grown = content.count('"') + content.count("\\")
+    return _TOOL_FRAME + utf8_bytes(escaped(call_id)) + utf8_bytes(content) + grown
+
+
 def message_bytes(message: ModelMessage) -> int:
     """Canonical bytes of one message; the unit of B2 and C2."""
     return utf8_bytes(message_text(message))
+
+
+_TOOL_FRAME: Final = len('{"role":"tool","call_id":,"content":""}')
 
 
 def constraint_text(constraint: GenerationConstraint) -> str:

@@ -9,6 +9,7 @@ from jingwei.events.failures import LogFailure
 from jingwei.events.log import log_violations
 from jingwei.events.records import SessionEvent, SessionLog
 from jingwei.events.turns import MalformedReason
+from jingwei.events.wire import log_bytes
 from jingwei.ids import EventId, SessionId, TurnId
 from jingwei.limits import Bound, LimitExceeded
 from jingwei.messages.failures import ArgumentsNotObject
@@ -183,7 +184,9 @@ class _Survey:
             reason = turn.take(event)
             if reason is not None:
                 self.at(event, malformed(event, reason))
-        last = turn.last_event or run[-1]
+        last = turn.last_event
+        if last is None:
+            return  # every event was refused: there is no turn of which P5 and P6 could speak
         for failure in (turn.unconfirmed(is_last=is_last), turn.missing_reply(self.config)):
             if failure is not None:
                 self.at(last, failure)
@@ -227,6 +230,6 @@ class _Survey:
         return ProjectionConfig(
             legacy_replies=LegacyReplies.OMIT if legacy else self.config.legacy_replies,
             max_events=max(self.config.max_events, len(log.events)),
-            max_input_bytes=max(self.config.max_input_bytes, log.canonical_bytes),
+            max_input_bytes=max(self.config.max_input_bytes, log_bytes(log)),
             max_messages=max(self.config.max_messages, self.messages),
         )

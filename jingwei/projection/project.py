@@ -7,6 +7,7 @@ from typing import Protocol, final
 from jingwei.events.log import check_log
 from jingwei.events.records import SessionEvent, SessionLog
 from jingwei.events.turns import MalformedReason
+from jingwei.events.wire import log_bytes
 from jingwei.ids import SessionId, is_blank
 from jingwei.limits import Bound, LimitExceeded
 from jingwei.messages.failures import ArgumentsNotObject
@@ -82,9 +83,12 @@ def config_failure(session_id: SessionId, config: ProjectionConfig) -> InvalidCo
 
 def log_limit_failure(log: SessionLog, config: ProjectionConfig) -> LimitExceeded | None:
     """The first bound on the whole log that is passed (P2)."""
-    count, size = len(log.events), log.canonical_bytes
+    count = len(log.events)
     if count > config.max_events:
         return LimitExceeded(what=Bound.EVENTS, limit=config.max_events, actual=count)
+    if log.bytes_at_most <= config.max_input_bytes:
+        return None
+    size = log_bytes(log)
     if size > config.max_input_bytes:
         return LimitExceeded(what=Bound.INPUT_BYTES, limit=config.max_input_bytes, actual=size)
     return None

@@ -35,7 +35,7 @@ from jingwei.messages.records import (
     ToolMessage,
     UserMessage,
 )
-from jingwei.messages.wire import message_bytes
+from jingwei.messages.wire import message_bytes, tool_message_bytes
 from jingwei.projection.failures import MissingReply, Unconfirmed
 from jingwei.projection.records import (
     Group,
@@ -151,12 +151,12 @@ class OpenTurn:
         groups = list[Group]()
         if self._user is not None:
             event_id, text = self._user
-            groups.append(self._group(GroupKind.USER, (event_id,), (UserMessage(content=text),)))
+            groups.append(self._single(GroupKind.USER, event_id, UserMessage(content=text)))
         groups += [self._exchange(call_id) for call_id in self._calls]
         if self._reply is not None and self._ended in _SUCCESSFUL:
             event, text = self._reply
             reply = AssistantMessage(content=text)
-            groups.append(self._group(GroupKind.ASSISTANT, (event.event_id,), (reply,)))
+            groups.append(self._single(GroupKind.ASSISTANT, event.event_id, reply))
         return tuple(groups)
 
     def projected(self, groups: tuple[Group, ...]) -> ProjectedTurn:
@@ -212,25 +212,24 @@ class OpenTurn:
         event, call = self._calls[call_id]
         result_event, outcome = self._results[call_id]
         synthetic = ProviderCallId(f"jw_tool_{event.seq}")
-        asked = ModelToolCall(id=synthetic, name=call.name, arguments=call.arguments)
-        return self._group(
-            GroupKind.TOOL_EXCHANGE,
-            (event.event_id, result_event),
-            (
-                AssistantMessage(content=None, tool_calls=(asked,)),
-                ToolMessage(call_id=synthetic, content=outcome_text(outcome)),
-            ),
+        called = ModelToolCall(id=synthetic, name=call.name, arguments=call.arguments)
+        asked = AssistantMessage(content=None, tool_calls=(called,))
+        content = outcome_text(outcome)
+        return Group(
+            turn_id=self.turn_id,
+            kind=GroupKind.TOOL_EXCHANGE,
+            source_events=(event.event_id, result_event),
+            messages=(asked, ToolMessage(call_id=synthetic, content=content)),
+            message_bytes=(message_bytes(asked), tool_message_bytes(synthetic, content)),
         )
 
-    def _group(
-        self, kind: GroupKind, sources: tuple[EventId, ...], messages: tuple[ModelMessage, ...]
-    ) -> Group:
+    def _single(self, kind: GroupKind, source: EventId, message: ModelMessage) -> Group:
         return Group(
             turn_id=self.turn_id,
             kind=kind,
-            source_events=sources,
-            messages=messages,
-            message_bytes=tuple([message_bytes(message) for message in messages]),
+            source_events=(source,),
+            messages=(message,),
+            message_bytes=(message_bytes(message),),
         )
 
 

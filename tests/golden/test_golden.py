@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jingwei.events.wire import decode_log
+from jingwei.events.wire import decode_log, log_bytes
 from tests.golden.cases import CASES, HERE, Case, rendered
 
 BY_NAME = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
@@ -23,7 +23,7 @@ def test_the_canonical_log_is_its_own_canonical_form(case: Case) -> None:
     data = (HERE / case.name / "canonical.jsonl").read_bytes()
 
     assert decode_log((HERE / case.name / "log.jsonl").read_bytes()) == decode_log(data)
-    assert len(data) == decode_log(data).unwrap().canonical_bytes + data.count(b"\n")
+    assert len(data) == log_bytes(decode_log(data).unwrap()) + data.count(b"\n")
 
 
 def test_one_log_is_canonical_as_it_was_written_and_the_other_is_not() -> None:

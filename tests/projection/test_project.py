@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-import attrs
 import pytest
 
 from jingwei.events.failures import DuplicateEventId, WrongSequence, WrongSession
 from jingwei.events.records import SessionLog
 from jingwei.events.turns import MalformedReason
-from jingwei.events.wire import decode_log, encode_log, session_log
+from jingwei.events.wire import decode_log, encode_log, log_bytes, session_log
 from jingwei.ids import EventId, ModelCallId, ProviderCallId, SessionId, ToolCallId, TurnId
 from jingwei.jsontext import Json, parse
 from jingwei.limits import Bound, LimitExceeded
@@ -444,10 +443,10 @@ def test_an_exchange_that_passes_the_bound_passes_it_whole() -> None:
 
 def test_input_bytes_are_those_of_the_canonical_form_and_count_audit_payloads() -> None:
     log = log_of("user; custom; report; ask; answer; reply; done")
-    config = ProjectionConfig(max_input_bytes=log.canonical_bytes - 1)
+    config = ProjectionConfig(max_input_bytes=log_bytes(log) - 1)
 
-    assert len(encode_log(log.events).unwrap()) == log.canonical_bytes + 7
-    assert Failure(limit(Bound.INPUT_BYTES, log.canonical_bytes - 1, log.canonical_bytes)) == project(
+    assert len(encode_log(log.events).unwrap()) == log_bytes(log) + 7
+    assert Failure(limit(Bound.INPUT_BYTES, log_bytes(log) - 1, log_bytes(log))) == project(
         SESSION, log, config
     )
 
@@ -532,10 +531,13 @@ def test_p12_the_log_in_hand_and_the_log_from_bytes_project_alike() -> None:
     assert project(SESSION, log) == project(SESSION, read)
 
 
-def test_the_size_that_a_log_states_is_believed() -> None:
-    """`SessionLog` is measured where it is made; `project` does not measure again."""
+def test_a_bound_that_does_not_decide_is_measured() -> None:
+    """What `SessionLog` knows of its size is an upper bound; the exact sum has the last word."""
     log = log_of(CLOSED)
-    heavier = SessionLog(events=log.events, canonical_bytes=10**9)
+    loose = SessionLog(events=log.events, bytes_at_most=10**9)
+    size = log_bytes(log)
 
-    assert Failure(limit(Bound.INPUT_BYTES, 16 * 1024 * 1024, 10**9)) == project(SESSION, heavier)
-    assert attrs.evolve(heavier, canonical_bytes=log.canonical_bytes) == log
+    assert project(SESSION, log) == project(SESSION, loose)
+    assert Failure(limit(Bound.INPUT_BYTES, size - 1, size)) == project(
+        SESSION, loose, ProjectionConfig(max_input_bytes=size - 1)
+    )
