@@ -364,7 +364,7 @@ def _planned(
         required_bytes=required - sum([candidate.canonical_bytes for candidate in candidates]),
     )
     plan = strategy.plan(candidates, room)
-    refused = plan_failure(plan, candidates, history)
+    refused = plan_failure(plan, candidates, inputs.pinned_turns)
     if refused is not None:
         return Failure(refused)
     draft = _Draft(history, inputs, plan)
@@ -395,16 +395,18 @@ def candidates_of(history: Projection, pinned: Iterable[TurnId]) -> tuple[TurnCa
     )
 
 
-def plan_failure(plan: Plan, candidates: Sequence[TurnCandidate], history: Projection) -> InvalidPlan | None:
+def plan_failure(
+    plan: Plan, candidates: Sequence[TurnCandidate], pinned: Iterable[TurnId]
+) -> InvalidPlan | None:
     """The first reduction that names what is no candidate, or names one twice (R1)."""
-    allowed = {candidate.turn_id for candidate in candidates}
+    allowed, protected = {candidate.turn_id for candidate in candidates}, frozenset(pinned)
     taken = set[TurnId]()
     for step, reduction in _numbered(plan):
         if reduction.turn_id in taken:
             return _bad_plan(step, InvalidPlanReason.REPEATED, reduction)
         if reduction.turn_id not in allowed:
-            pinned = any(t.turn_id == reduction.turn_id and t.message_count for t in history.turns)
-            reason = InvalidPlanReason.PINNED if pinned else InvalidPlanReason.UNKNOWN_CANDIDATE
+            is_pinned = reduction.turn_id in protected
+            reason = InvalidPlanReason.PINNED if is_pinned else InvalidPlanReason.UNKNOWN_CANDIDATE
             return _bad_plan(step, reason, reduction)
         taken.add(reduction.turn_id)
     return None
@@ -538,15 +540,17 @@ class _Fit:
 
     def count(self, steps: int) -> BuildFailure | None:
         """Count the request after `steps` steps whole, and note the attempt (B4)."""
-        self.request = self.draft.request(steps)
-        match self.counter.count(self.inputs.target, self.request):
+        request = self.draft.request(steps)
+        match self.counter.count(self.inputs.target, request):
             case Failure(CountRefused(reason=reason)):
                 return CounterFailed(reason=reason, report=self.report())
             case Success(count):
                 failure = count_failure(count, self.inputs.target, self.inputs.budget)
-                if failure is None:
-                    self.attempts.append(self.attempt(steps, count))
-                return None if failure is None else attrs.evolve(failure, report=self.report())
+                if failure is not None:
+                    return attrs.evolve(failure, report=self.report())
+                self.request = request
+                self.attempts.append(self.attempt(steps, count))
+                return None
 
     def attempt(self, steps: int, count: TokenCount) -> Attempt:
         """What the report says of one full count."""
@@ -628,7 +632,6 @@ def missing_content(request: GenerationRequest, history: Projection, inputs: Bui
             if turn.turn_id in pinned
             for message in turn.messages
         ),
-        ((f"/current/{i}", message) for i, message in enumerate(inputs.current)),
     )
     at, missing = 0, dict[str, None]()
     for name, message in required:
@@ -636,7 +639,14 @@ def missing_content(request: GenerationRequest, history: Projection, inputs: Bui
             at = request.messages.index(message, at) + 1
         except ValueError:
             missing[name] = None
-    return tuple(missing)
+    # Current stands at the end, so that an equal message of the history cannot stand in for it.
+    end, lost = len(request.messages), list[str]()
+    for i, message in reversed(list(enumerate(inputs.current))):
+        if end > at and request.messages[end - 1] == message:
+            end -= 1
+        else:
+            lost.append(f"/current/{i}")
+    return (*missing, *reversed(lost))
 
 
 def digest(text: str) -> str:

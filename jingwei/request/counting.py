@@ -249,8 +249,12 @@ class ByteBoundCounter:
         return _normalised_bytes(self.normalization, text)
 
     def _json(self, text: str) -> int:
-        size = _normalised_bytes(self.normalization, text) * self.json_factor.numerator
-        return -(-size // self.json_factor.denominator)
+        # A template escapes JSON before it is normalised: composing afterwards undoes no escape.
+        size = max(utf8_bytes(text), _normalised_bytes(self.normalization, text))
+        factor = self.json_factor
+        if factor.denominator <= 0:
+            return size  # no bound follows from such a factor, and `count` refuses it
+        return -(-size * factor.numerator // factor.denominator)
 
     def _refusal(self, target: ContextTarget) -> CountRefused | None:
         if (target.model, target.template_revision) != (self.model, self.template_revision):

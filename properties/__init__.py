@@ -1,0 +1,1 @@
+"""The specification: one class per rule paragraph, each method one consequence."""
