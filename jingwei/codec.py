@@ -345,8 +345,8 @@ class RecordCodec:
     def read_exact(self, pairs: object, cls: type[_Record]) -> _Record | None:
         """The record of a value of `parse_pairs`, if it holds what `write` writes; else `read` decides.
 
-        Such a value's canonical text is never longer than the text that it was parsed from: the same
-        keys, no spaces, no longer escapes, and numbers that have one spelling.
+        Such a value's canonical text is never longer than the text that it was parsed from: no more keys,
+        no spaces, no longer escapes, and numbers that have one spelling.
         """
         try:
             return self._dialects[_Dialect.EXACT].read(pairs, cls)
@@ -532,26 +532,16 @@ class _Keys:
 
 
 def _exact(read: _Hook, keys: _Keys) -> _Hook:
-    """From the members of an object that holds just what `write` would write, in any order."""
-    allowed, written, omitted, version = keys.allowed, keys.written, keys.omitted, keys.versioned
+    """From the members of an object that holds all keys that `write` always writes, and none unknown."""
+    allowed, written, version = keys.allowed, keys.written, keys.versioned
 
     def read_exact(value: object, cls: object) -> object:
         found = cast("dict[str, object]", value)
         if not written <= found.keys() <= allowed or (version and not _is_one(found["version"])):
             raise _Refused
-        for key in omitted:
-            if key in found and (found[key] is None or found[key] == []):
-                raise _Refused  # `write` leaves these out
         return read(found, cls)
 
-    def read_whole(value: object, cls: object) -> object:
-        """The same for a class that writes all of its keys."""
-        found = cast("dict[str, object]", value)
-        if found.keys() != allowed or (version and not _is_one(found["version"])):
-            raise _Refused
-        return read(found, cls)
-
-    return read_exact if omitted else read_whole
+    return read_exact
 
 
 def _members(value: object) -> "dict[str, object]":

@@ -173,11 +173,11 @@ ROWS: tuple[Planted, ...] = (
     ),
     Planted(
         rule="W1",
-        what="a line with an explicit null counts as canonical, and with its own length",
-        module=_CODEC,
-        before="if key in found and not found[key]:",
-        after="if key in found and found[key] == ():",
-        caught_by=f"{_W1}::test_null_for_an_optional_key_reads_as_absent",
+        what="a line that the fast door takes is thought to be half as long",
+        module=_WIRE,
+        before="bytes_at_most=utf8_bytes(line.text))",
+        after="bytes_at_most=utf8_bytes(line.text) // 2)",
+        caught_by=f"{_W1}::test_the_size_of_a_log_is_never_underrated",
     ),
     Planted(
         rule="W2",

@@ -18,7 +18,7 @@ from jingwei.events.turns import (
     MalformedReason,
     TurnState,
 )
-from jingwei.events.wire import event_bytes, session_log
+from jingwei.events.wire import event_bytes, log_bytes, session_log
 from jingwei.ids import EventId, MessageId, ModelCallId, SessionId, ToolCallId, TurnId
 from jingwei.jsontext import Json
 from jingwei.messages.failures import ArgumentsNotObject
@@ -123,7 +123,7 @@ class TestOrderOfChecksP2:
         assume(len(log.events) > 1)
         foreign = [attrs.evolve(log.events[0], session_id=SessionId("other")), *log.events[1:]]
         broken = session_log(foreign)
-        count, size = len(foreign), broken.canonical_bytes
+        count, size = len(foreign), log_bytes(broken)
         tight = ProjectionConfig(max_events=count - 1, max_input_bytes=size - 1, max_messages=0)
 
         def kind(session_id: str, config: ProjectionConfig) -> tuple[str, object]:

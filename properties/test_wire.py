@@ -316,6 +316,19 @@ class TestLinesW1:
         """Key order, absent keys and escapes agree with a writer made from the rules alone."""
         assert plain_text(plain_event(event)) == event_text(event)
 
+    @given(some.legal_logs() | some.arbitrary_logs(), st.booleans(), st.booleans())
+    def test_the_size_of_a_log_is_never_underrated(self, log: SessionLog, wide: bool, ascii_: bool) -> None:
+        """However a line is spelled, what is known of its size without measuring is a bound."""
+        separators = (", ", ": ") if wide else (",", ":")
+        lines = (
+            json.dumps(json.loads(event_text(event)), separators=separators, ensure_ascii=ascii_) + "\n"
+            for event in log.events
+        )
+        read = decode_log("".join(lines).encode()).unwrap()
+
+        assert log == read
+        assert log_bytes(log) <= read.bytes_at_most
+
     @given(plain_events(), some.json_values(2))
     def test_unknown_keys_of_envelope_and_payload_are_ignored(self, event: Plain, value: Any) -> None:
         """An extra key changes nothing at any place that is lenient."""

@@ -145,8 +145,6 @@ def test_a_full_record_survives_the_wire() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        '{"name":"n","flag":true,"size":0,"small":7,"note":null,"extra":[],"free":null}',
-        '{"name":"n","flag":true,"size":0,"small":7,"note":null,"extra":[],"shapes":[]}',
         '{"name":"n","flag":true,"size":0}',
         '{"name":"n","flag":true,"size":0,"note":null,"shapes":null,"free":null}',
         '{"size":0,"flag":true,"name":"n"}',
@@ -168,6 +166,7 @@ def not_written_so(text: str, cls: type[object]) -> bool:
     "text",
     [
         '{"size":0,"flag":true,"name":"n","small":7,"note":null,"extra":[]}',
+        '{"name":"n","flag":true,"size":0,"small":7,"note":null,"extra":[],"free":null,"shapes":[]}',
         ' {"name" : "n","flag":true,"size":0,"small":7,"note":null,"extra":[ ]}',
         r'{"name":"\u006e","flag":true,"size":0,"small":7,"note":null,"extra":[]}',
     ],
@@ -190,7 +189,6 @@ EXACT = '{"name":"n","flag":true,"size":0,"small":7,"note":null,"extra":[]'
         ',"shapes":[{"kind":"circle","radius":-1}]',
         ',"shapes":5',
         ',"more":1',
-        ',"free":null',
     ],
 )
 def test_an_otherwise_exact_record_with_one_fault_is_not_exact(more: str) -> None:
