@@ -68,6 +68,17 @@ class AdditiveCounter(TokenCounter, Protocol):
         ...
 
 
+def summed_costs(request: GenerationRequest, cost: Callable[[ModelMessage], int]) -> tuple[int, int]:
+    """The costs of the system messages, and of all others: two of the four parts of C1."""
+    system = messages = 0
+    for message in request.messages:
+        if isinstance(message, SystemMessage):
+            system += cost(message)
+        else:
+            messages += cost(message)
+    return system, messages
+
+
 @final
 @attrs.frozen(kw_only=True)
 class ByteHeuristicCounter:
@@ -84,12 +95,7 @@ class ByteHeuristicCounter:
 
     def count(self, target: ContextTarget, request: GenerationRequest) -> Outcome[TokenCount, CountRefused]:
         """The estimate, for any target."""
-        system = messages = 0
-        for message in request.messages:
-            if isinstance(message, SystemMessage):
-                system += self.message_cost(message)
-            else:
-                messages += self.message_cost(message)
+        system, messages = summed_costs(request, self.message_cost)
         tokens = TokenBreakdown(
             system=system,
             messages=messages,
@@ -188,12 +194,7 @@ class ByteBoundCounter:
         refused = self._refusal(target)
         if refused is not None:
             return Failure(refused)
-        system = messages = 0
-        for message in request.messages:
-            if isinstance(message, SystemMessage):
-                system += self.message_cost(message)
-            else:
-                messages += self.message_cost(message)
+        system, messages = summed_costs(request, self.message_cost)
         tokens = TokenBreakdown(
             system=system,
             messages=messages,

@@ -13,7 +13,7 @@ from jingwei.messages.records import (
     UserMessage,
 )
 from jingwei.outcome import Failure, Outcome, Success
-from jingwei.request.counting import AdditiveCounter, CountRefused
+from jingwei.request.counting import AdditiveCounter, CountRefused, summed_costs
 from jingwei.request.records import ContextTarget, TokenBreakdown, TokenCount
 
 ENTRY_CHARS: Final = 256
@@ -71,12 +71,7 @@ class RememberingCounter:
             case Failure():
                 return self._counter.count(target, request)
             case Success(frame):
-                system = messages = 0
-                for message in request.messages:
-                    if isinstance(message, SystemMessage):
-                        system += self.message_cost(message)
-                    else:
-                        messages += self.message_cost(message)
+                system, messages = summed_costs(request, self.message_cost)
                 tokens = TokenBreakdown(
                     system=frame.tokens.system + system,
                     messages=frame.tokens.messages + messages,

@@ -17,7 +17,7 @@ from jingwei.messages.records import (
 )
 from jingwei.messages.wire import constraint_text
 from jingwei.outcome import Failure, Outcome, Success
-from jingwei.request.counting import CountRefused
+from jingwei.request.counting import CountRefused, summed_costs
 from jingwei.request.records import ContextTarget, TokenBoundEvidence, TokenBreakdown, TokenCount
 
 PIECE_CHARS: Final = 262_144
@@ -65,12 +65,7 @@ class BpeEstimateCounter:
         """The estimate, for any target; refused only where an overhead is negative."""
         if min(self.message_tokens, self.call_tokens, self.template_tokens) < 0:
             return Failure(CountRefused(reason="an overhead is negative"))
-        system = messages = 0
-        for message in request.messages:
-            if isinstance(message, SystemMessage):
-                system += self.message_cost(message)
-            else:
-                messages += self.message_cost(message)
+        system, messages = summed_costs(request, self.message_cost)
         tokens = TokenBreakdown(
             system=system,
             messages=messages,
