@@ -18,7 +18,7 @@ from typing import Final, TypeAlias, get_args
 import attrs
 
 from jingwei.batch import BadRequest
-from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed
+from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed, EncodeReason
 from jingwei.events.failures import DuplicateEventId, LogFailure, WrongSequence, WrongSession
 from jingwei.events.records import (
     AssistantReply,
@@ -335,6 +335,17 @@ UNVERIFIED_REASONS: Final[Mapping[UnverifiedReason, Told]] = {
     UnverifiedReason.BLANK_METHOD: ("The counter does not name its method.", "Mend the counter."),
 }
 
+ENCODE_REASONS: Final[Mapping[EncodeReason, Told]] = {
+    EncodeReason.LONE_SURROGATE: (
+        "A text holds half a surrogate pair.",
+        "Find where it was cut inside a character.",
+    ),
+    EncodeReason.TOO_DEEP: (
+        "Free JSON stands more than 128 levels down, counted from the record's own object.",
+        "Keep such a value as text.",
+    ),
+}
+
 OVERFLOW_WHATS: Final[Mapping[OverflowWhat, Told]] = {
     OverflowWhat.WINDOW: ("The window is 2^64 tokens or more.", "Correct the budget."),
     OverflowWhat.RESERVED: ("Reserve plus margin leaves [0, 2^64).", "Correct the budget."),
@@ -367,6 +378,7 @@ REASONS: Final[Mapping[type[object], tuple[tuple[enum.Enum, Told], ...]]] = {
     InvalidInput: tuple(INPUT_REASONS.items()),
     UnverifiedCount: tuple(UNVERIFIED_REASONS.items()),
     Overflow: tuple(OVERFLOW_WHATS.items()),
+    EncodeFailed: tuple(ENCODE_REASONS.items()),
     InvalidPlan: tuple(PLAN_REASONS.items()),
     LimitExceeded: tuple(BOUNDS.items()),
 }

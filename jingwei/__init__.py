@@ -1,7 +1,7 @@
 """jingwei turns an agent's append-only session log into the exact request a model should see.
 
-    bytes -> events -> checked log -> projection -> candidates -> plan -> fit -> request + report
-            decode_log  check_log      project                            build
+    bytes -> log -> projection -> candidates -> plan -> fit -> request + report
+       decode_log  project                      build
 
 Every arrow is one pure function; every failure is a record in a closed union, never an exception:
 
@@ -11,9 +11,9 @@ Every arrow is one pure function; every failure is a record in a closed union, n
         case jingwei.Failure(why):
             explain(why)
 
-The rooms hold more than this face shows: `jingwei.events`, `messages`, `projection`, `request`,
-`selection`, `report`; `jingwei.testing` has the laws that a host runs on its own counter or
-strategy, `jingwei.providers` reads other systems' transcripts.
+`check_log` looks at physical order alone; `diagnose` lists everything that is wrong with a log. Beside
+this face, `jingwei.testing` has the laws that a host runs on its own counter or strategy,
+`jingwei.providers.openai_chat` reads transcripts, `jingwei.tokenizers` counts with real vocabularies.
 """
 
 from jingwei.build import (
@@ -23,19 +23,123 @@ from jingwei.build import (
     build,
     build_foreign,
 )
-from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed
-from jingwei.events.failures import DuplicateEventId, LogFailure, WrongSequence, WrongSession
-from jingwei.events.log import check_log
-from jingwei.events.records import CheckedLog, EventKind, SessionEvent, SessionLog
-from jingwei.events.turns import MalformedReason
-from jingwei.events.wire import decode_events, decode_log, encode_event, encode_log, session_log
-from jingwei.ids import EventId, MessageId, ModelCallId, ProviderCallId, SessionId, ToolCallId, TurnId
-from jingwei.jsontext import Json, json_of, parse_json
-from jingwei.limits import Bound, LimitExceeded
-from jingwei.messages.failures import ShapeFailure
+from jingwei.codec import (
+    DecodeFailed,
+    DecodeReason,
+    EncodeFailed,
+    EncodeReason,
+)
+from jingwei.events.failures import (
+    DuplicateEventId,
+    LogFailure,
+    WrongSequence,
+    WrongSession,
+)
+from jingwei.events.log import (
+    check_log,
+)
+from jingwei.events.records import (
+    ActionContext,
+    AssistantDelta,
+    AssistantReply,
+    CheckedLog,
+    CustomEvent,
+    DecisionContext,
+    DoneEvent,
+    DoneStatus,
+    ErrorEvent,
+    EventKind,
+    GenerationLimits,
+    GenerationMode,
+    GenerationPartial,
+    ModeDecided,
+    ModelFailed,
+    ModelFailureCategory,
+    ModelOutcome,
+    ModelRequest,
+    ModelRequestEvent,
+    ModelRequestOptions,
+    ModelResult,
+    ModelResultEvent,
+    ModelSucceeded,
+    OperationContract,
+    OperationEffect,
+    OperationRetry,
+    PartialToolCall,
+    PlanReady,
+    RetryReview,
+    ReviewOutcome,
+    SessionEvent,
+    SessionLog,
+    StageProgress,
+    StageStatus,
+    TaskRunReported,
+    Timeout,
+    ToolCall,
+    ToolCallEvent,
+    ToolFailed,
+    ToolFailureCategory,
+    ToolOperation,
+    ToolOutcome,
+    ToolResult,
+    ToolResultEvent,
+    ToolSucceeded,
+    UserMessageEvent,
+)
+from jingwei.events.turns import (
+    MalformedReason,
+)
+from jingwei.events.wire import (
+    decode_events,
+    decode_log,
+    encode_event,
+    encode_log,
+    session_log,
+)
+from jingwei.ids import (
+    EventId,
+    GenerationId,
+    MessageId,
+    ModelCallId,
+    ProviderCallId,
+    SessionId,
+    ToolCallId,
+    TurnId,
+)
+from jingwei.jsontext import (
+    Json,
+    JsonProblem,
+    JsonValue,
+    NotJson,
+    json_of,
+    parse_json,
+)
+from jingwei.limits import (
+    Bound,
+    LimitExceeded,
+)
+from jingwei.messages.failures import (
+    ArgumentsNotObject,
+    DuplicateToolCallId,
+    DuplicateToolName,
+    EmptyMessages,
+    EmptyName,
+    EmptyToolSet,
+    InterruptedToolGroup,
+    InvalidSchemaShape,
+    MissingAssistantContent,
+    MissingToolResults,
+    ShapeFailure,
+    ToolNotVisible,
+    UnmatchedToolResult,
+)
 from jingwei.messages.records import (
     AssistantMessage,
     AutoChoice,
+    Finished,
+    FinishedOtherwise,
+    FinishKind,
+    FinishReason,
     GenerationConstraint,
     GenerationRequest,
     GenerationResponse,
@@ -47,26 +151,54 @@ from jingwei.messages.records import (
     RequiredChoice,
     SystemMessage,
     TextConstraint,
+    TokenUsage,
+    ToolCallFragment,
+    ToolChoice,
     ToolDefinition,
     ToolMessage,
     UserMessage,
 )
-from jingwei.messages.shape import check_shape
-from jingwei.messages.wire import decode_request, decode_response, encode_request, encode_response
-from jingwei.outcome import Failure, Outcome, Success
-from jingwei.projection.admit import admit_projection
-from jingwei.projection.diagnose import Diagnosis, Violation, diagnose
+from jingwei.messages.shape import (
+    check_shape,
+)
+from jingwei.messages.wire import (
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+)
+from jingwei.outcome import (
+    Failure,
+    Outcome,
+    Success,
+)
+from jingwei.projection.admit import (
+    admit_projection,
+)
+from jingwei.projection.diagnose import (
+    Diagnosis,
+    Violation,
+    Warned,
+    diagnose,
+)
 from jingwei.projection.failures import (
+    AdmissionReason,
     InvalidConfig,
+    InvalidConfigReason,
     Malformed,
     MissingReply,
     NotAdmitted,
     ProjectionFailure,
     Unconfirmed,
 )
-from jingwei.projection.project import ConversationProjector, project
+from jingwei.projection.project import (
+    ConversationProjector,
+    project,
+)
 from jingwei.projection.records import (
+    ForeignGroup,
     ForeignProjection,
+    ForeignTurn,
     Group,
     GroupKind,
     LegacyReplies,
@@ -76,10 +208,24 @@ from jingwei.projection.records import (
     ProjectedTurn,
     Projection,
     ProjectionConfig,
+    TurnSources,
 )
-from jingwei.projection.split import SplitProjection, split_open_turn
-from jingwei.projection.wire import decode_projection, encode_projection
-from jingwei.recount import Reverified, Verdict, reverify
+from jingwei.projection.split import (
+    SplitProjection,
+    split_open_turn,
+)
+from jingwei.projection.wire import (
+    decode_projection,
+    encode_projection,
+)
+from jingwei.recount import (
+    ReportChange,
+    Reverified,
+    ReverifyFailure,
+    Verdict,
+    report_changes,
+    reverify,
+)
 from jingwei.report.failures import (
     BuildFailure,
     CounterFailed,
@@ -88,12 +234,25 @@ from jingwei.report.failures import (
     InvalidInput,
     InvalidInputReason,
     Overflow,
+    OverflowWhat,
     ShapeInvalid,
     SurvivalBroken,
     UnverifiedCount,
+    UnverifiedReason,
 )
-from jingwei.report.records import BuildReport
-from jingwei.report.wire import decode_report, encode_report
+from jingwei.report.records import (
+    Attempt,
+    BuildReport,
+    MessageRole,
+    ReductionKind,
+    SentMessage,
+    TurnLedger,
+    TurnRow,
+)
+from jingwei.report.wire import (
+    decode_report,
+    encode_report,
+)
 from jingwei.request.counting import (
     AdditiveCounter,
     Allowance,
@@ -103,6 +262,7 @@ from jingwei.request.counting import (
     FramingAllowance,
     JsonFactor,
     Normalization,
+    PromptRenderer,
     RenderedByteBoundCounter,
     RenderedPrompt,
     TokenCounter,
@@ -116,22 +276,40 @@ from jingwei.request.records import (
     TokenBreakdown,
     TokenCount,
 )
+from jingwei.request.remembering import (
+    RememberingCounter,
+)
 from jingwei.selection.records import (
+    Candidate,
     DropTurn,
     InvalidPlan,
+    InvalidPlanReason,
     Plan,
     PlanStep,
     Reduction,
     Room,
     TurnCandidate,
 )
-from jingwei.selection.search import Search
-from jingwei.selection.strategies import OldestTurnFirst, Strategy
+from jingwei.selection.search import (
+    Search,
+)
+from jingwei.selection.strategies import (
+    OLDEST_TURN_FIRST,
+    OldestTurnFirst,
+    Strategy,
+)
 
 __all__ = [
+    "OLDEST_TURN_FIRST",
+    "ActionContext",
     "AdditiveCounter",
+    "AdmissionReason",
     "Allowance",
+    "ArgumentsNotObject",
+    "AssistantDelta",
     "AssistantMessage",
+    "AssistantReply",
+    "Attempt",
     "AutoChoice",
     "Bound",
     "BudgetMode",
@@ -142,6 +320,7 @@ __all__ = [
     "BuiltContext",
     "ByteBoundCounter",
     "ByteHeuristicCounter",
+    "Candidate",
     "CheckedLog",
     "ContextBudget",
     "ContextBuilder",
@@ -150,89 +329,168 @@ __all__ = [
     "CountLimit",
     "CountRefused",
     "CounterFailed",
+    "CustomEvent",
+    "DecisionContext",
     "DecodeFailed",
     "DecodeReason",
     "Diagnosis",
     "DoesNotFit",
+    "DoneEvent",
+    "DoneStatus",
     "DropTurn",
     "DuplicateEventId",
+    "DuplicateToolCallId",
+    "DuplicateToolName",
+    "EmptyMessages",
+    "EmptyName",
+    "EmptyToolSet",
     "EncodeFailed",
+    "EncodeReason",
+    "ErrorEvent",
     "EventId",
     "EventKind",
     "Failure",
+    "FinishKind",
+    "FinishReason",
+    "Finished",
+    "FinishedOtherwise",
+    "ForeignGroup",
     "ForeignProjection",
+    "ForeignTurn",
     "FramingAllowance",
     "GenerationConstraint",
+    "GenerationId",
+    "GenerationLimits",
+    "GenerationMode",
+    "GenerationPartial",
     "GenerationRequest",
     "GenerationResponse",
     "Group",
     "GroupKind",
+    "InterruptedToolGroup",
     "InvalidConfig",
+    "InvalidConfigReason",
     "InvalidInput",
     "InvalidInputReason",
     "InvalidPlan",
+    "InvalidPlanReason",
+    "InvalidSchemaShape",
     "Json",
     "JsonFactor",
+    "JsonProblem",
     "JsonSchemaConstraint",
+    "JsonValue",
     "LegacyReplies",
     "LimitExceeded",
     "LogFailure",
     "Malformed",
     "MalformedReason",
     "MessageId",
+    "MessageRole",
+    "MissingAssistantContent",
     "MissingReply",
+    "MissingToolResults",
+    "ModeDecided",
     "ModelCallId",
+    "ModelFailed",
+    "ModelFailureCategory",
     "ModelMessage",
+    "ModelOutcome",
+    "ModelRequest",
+    "ModelRequestEvent",
+    "ModelRequestOptions",
+    "ModelResult",
+    "ModelResultEvent",
+    "ModelSucceeded",
     "ModelToolCall",
     "NamedChoice",
     "NativeToolsConstraint",
     "Normalization",
     "NotAdmitted",
+    "NotJson",
     "OldestTurnFirst",
     "Omission",
     "OmissionReason",
+    "OperationContract",
+    "OperationEffect",
+    "OperationRetry",
     "Outcome",
     "Overflow",
+    "OverflowWhat",
+    "PartialToolCall",
     "Plan",
+    "PlanReady",
     "PlanStep",
     "ProjectedState",
     "ProjectedTurn",
     "Projection",
     "ProjectionConfig",
     "ProjectionFailure",
+    "PromptRenderer",
     "ProviderCallId",
     "Reduction",
+    "ReductionKind",
+    "RememberingCounter",
     "RenderedByteBoundCounter",
     "RenderedPrompt",
+    "ReportChange",
     "RequiredChoice",
+    "RetryReview",
     "Reverified",
+    "ReverifyFailure",
+    "ReviewOutcome",
     "Room",
     "Search",
+    "SentMessage",
     "SessionEvent",
     "SessionId",
     "SessionLog",
     "ShapeFailure",
     "ShapeInvalid",
     "SplitProjection",
+    "StageProgress",
+    "StageStatus",
     "Strategy",
     "Success",
     "SurvivalBroken",
     "SystemMessage",
+    "TaskRunReported",
     "TextConstraint",
+    "Timeout",
     "TokenBoundEvidence",
     "TokenBreakdown",
     "TokenCount",
     "TokenCounter",
+    "TokenUsage",
+    "ToolCall",
+    "ToolCallEvent",
+    "ToolCallFragment",
     "ToolCallId",
+    "ToolChoice",
     "ToolDefinition",
+    "ToolFailed",
+    "ToolFailureCategory",
     "ToolMessage",
+    "ToolNotVisible",
+    "ToolOperation",
+    "ToolOutcome",
+    "ToolResult",
+    "ToolResultEvent",
+    "ToolSucceeded",
     "TurnCandidate",
     "TurnId",
+    "TurnLedger",
+    "TurnRow",
+    "TurnSources",
     "Unconfirmed",
+    "UnmatchedToolResult",
     "UnverifiedCount",
+    "UnverifiedReason",
     "UserMessage",
+    "UserMessageEvent",
     "Verdict",
     "Violation",
+    "Warned",
     "WrongSequence",
     "WrongSession",
     "admit_projection",
@@ -256,6 +514,7 @@ __all__ = [
     "json_of",
     "parse_json",
     "project",
+    "report_changes",
     "reverify",
     "session_log",
     "split_open_turn",

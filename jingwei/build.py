@@ -720,11 +720,15 @@ def _sent(messages: Iterable[ModelMessage], counter: TokenCounter) -> tuple[Sent
             SentMessage(
                 role=_role(message),
                 digest=digest(message_text(message)),
-                cost=None if additive is None else additive.message_cost(message),
+                cost=None if additive is None else _in_range(additive.message_cost(message)),
             )
             for message in messages
         ]
     )
+
+
+def _in_range(cost: int) -> int | None:
+    return cost if 0 <= cost < TOKENS_BOUND else None
 
 
 def _role(message: ModelMessage) -> MessageRole:

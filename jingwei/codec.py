@@ -4,9 +4,10 @@ cattrs builds the per-class code. On its own it coerces (`"5"` reads as 5), read
 sequences, and its failures are exceptions with text. `RecordCodec` closes these gaps once:
 
 - every primitive, enum, sequence and tag is read by a hook that coerces nothing;
-- reading tries three dialects of the same declarations: EXACT accepts only what this library
-  itself writes, LENIENT accepts what the rules allow (unknown keys where W1 says so, explicit
-  nulls), DETAILED repeats a failed reading and collects every problem with its place;
+- reading tries three dialects of the same declarations: EXACT is the fast door of logs, takes pairs
+  as `parse_pairs` gives them, and wants every key that is always written and no unknown one;
+  LENIENT accepts what the rules allow (unknown keys where W1 says so, explicit nulls); DETAILED
+  repeats a failed reading and collects every problem with its place;
 - nothing leaves this module but a record or a `RecordProblem`.
 """
 
@@ -31,6 +32,7 @@ from jingwei.jsontext import (
     scan,
     shortened,
     value_of_pairs,
+    within_depth,
 )
 from jingwei.limits import JSON_DEPTH_MAX, TOKENS_BOUND
 from jingwei.outcome import Failure, Outcome, Success
@@ -73,7 +75,8 @@ class DecodeFailed:
         reason: the closed list of causes.
         line: the line, counted from 1; None where the input has no lines.
         byte_offset: where that line starts, from the start of the input; None where there are no lines.
-        path: JSON Pointer of the value at fault inside the line; None where the line is no JSON.
+        path: JSON Pointer of the value at fault inside the line; None where there is no text to point
+            into: invalid UTF-8, a byte order mark, a blank or torn line.
         expected: what would have been right.
         actual: what was met, shortened.
         whole_bytes: for a torn last line, the length of the log through its last newline: what is
@@ -90,15 +93,27 @@ class DecodeFailed:
 
 
 @final
+class EncodeReason(enum.Enum):
+    """Why a record has no bytes that could be read again."""
+
+    LONE_SURROGATE = "lone_surrogate"
+    TOO_DEEP = "too_deep"
+
+
+@final
 @attrs.frozen(kw_only=True)
 class EncodeFailed:
-    """A record built in code holds half a surrogate pair, which no UTF-8 text can (W6, W8).
+    """A record built in code holds what no strict JSON can (W6, W8): half a surrogate pair, too many levels.
+
+    Ranges and blanks are not checked on writing: a negative `seq` is written, and refused on reading.
 
     Attributes:
+        reason: which of the two.
         index: which record of a sequence, from 0; None for a single one.
-        actual: the code point, as `U+D800`.
+        actual: the code point, as `U+D800`; for levels what is allowed.
     """
 
+    reason: EncodeReason
     index: int | None
     actual: str
 
@@ -343,7 +358,7 @@ class RecordCodec:
             return _first(value, refused.problems)
 
     def read_exact(self, pairs: object, cls: type[_Record]) -> _Record | None:
-        """The record of a value of `parse_pairs`, if it holds what `write` writes; else `read` decides.
+        """The record of a value of `parse_pairs` with all usual keys and no others; else `read` decides.
 
         Such a value's canonical text is never longer than the text that it was parsed from: no more keys,
         no spaces, no longer escapes, and numbers that have one spelling.
@@ -371,8 +386,17 @@ class RecordCodec:
 
     def encode(self, record: object) -> Outcome[bytes, EncodeFailed]:
         """Canonical bytes of one record (W8), without a newline."""
-        data = utf8(self.text(record))
+        data = self.written(record)
         return Failure(data) if isinstance(data, EncodeFailed) else Success(data)
+
+    def written(self, record: object, index: int | None = None) -> bytes | EncodeFailed:
+        """The same without a container, for records of a sequence."""
+        value = self.write(record)
+        text = canonical(value)
+        if not within_depth(text, value):
+            limit = f"more than {JSON_DEPTH_MAX} levels"
+            return EncodeFailed(reason=EncodeReason.TOO_DEEP, index=index, actual=limit)
+        return utf8(text, index)
 
 
 def parse_line(line: Line) -> Mapping[str, JsonValue] | DecodeFailed:
@@ -435,11 +459,12 @@ def parse_document(raw: bytes) -> JsonValue | DecodeFailed:
 
 
 def utf8(text: str, index: int | None = None) -> bytes | EncodeFailed:
-    """Canonical text as bytes; the one thing that can stop it is half a surrogate pair."""
+    """Text as bytes; the one thing that can stop it is half a surrogate pair."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        return EncodeFailed(index=index, actual=f"U+{ord(text[error.start]):04X}")
+        actual = f"U+{ord(text[error.start]):04X}"
+        return EncodeFailed(reason=EncodeReason.LONE_SURROGATE, index=index, actual=actual)
 
 
 # --- lines --------------------------------------------------------------------------------------

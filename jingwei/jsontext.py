@@ -1,17 +1,18 @@
 r"""Strict JSON text: parsed without loss, written in one canonical form (rules W6, W7, W8).
 
 The standard library's C parser is fast but forgiving: it takes `NaN`, keeps the last of two equal
-keys, lets half a surrogate pair through and reads as deep as the stack allows. Three passes make
-it strict without giving the speed away:
+keys, lets half a surrogate pair through and reads as deep as the stack allows. Four passes make it
+strict without giving the speed away; each gives up on what it cannot vouch for, and the last decides:
 
-0. logs go through a door of their own, `parse_pairs`, which gives up on whatever is unusual.
-1. parse and write again. A text that equals its own canonical form cannot hold a duplicate key
-   (it would have vanished), an escape that hides a surrogate (it would be written plainly) or a
-   non-finite number (writing refuses it). Logs written by this library take only this pass.
-2. parse once more with hooks that object to duplicates, long integers and overflowing floats.
-   Logs of other writers (spaces, `\u` escapes) take this pass.
-3. an own scanner, which walks the text and says what is wrong first, and where. It is the
-   definition; the other two may only accept what it accepts (property `StrictJson`).
+1. `parse_pairs`, for the lines of logs: objects stay pairs, so that the reader of each object sees
+   equal keys; floats, long integers and escaped surrogates are left to the others.
+2. `parse_canonical`: parse and write again. A text that equals its own canonical form cannot hold a
+   duplicate key (it would have vanished), an escape that hides a surrogate (it would be written
+   plainly) or a non-finite number (writing refuses it).
+3. parse once more with hooks that object to duplicates, long integers and overflowing floats.
+   Documents of other writers (spaces, `\u` escapes) take this pass.
+4. `scan`, which walks the text and says what is wrong first, and where. It is the definition; the
+   others may only accept what it accepts (property `StrictJson`).
 """
 
 import enum
@@ -92,7 +93,7 @@ class NotJson:
 
 @final
 class NotCanonical(enum.Enum):
-    """The one answer of `parse_canonical` besides a value."""
+    """What a pass answers that cannot vouch for a text: ask the next one."""
 
     TEXT = enum.auto()
 
@@ -107,7 +108,7 @@ def parse(text: str) -> JsonValue | JsonProblem:
     if _SURROGATE_ESCAPE.search(text) is None:
         try:
             value = cast(JsonValue, _CAREFUL.decode(text))
-            if _within_depth(text, value):
+            if within_depth(text, value):
                 return value
         except (ValueError, RecursionError):
             pass  # the scanner says why
@@ -121,7 +122,7 @@ def parse_canonical(text: str) -> JsonValue | NotCanonical:
     """
     try:
         value = cast(JsonValue, _PLAIN.decode(text))
-        if _WRITER.encode(value) == text and _integers_bounded(text) and _within_depth(text, value):
+        if _WRITER.encode(value) == text and _integers_bounded(text) and within_depth(text, value):
             return value
     except (ValueError, RecursionError):
         pass  # no JSON, or not strict: either way not canonical
@@ -264,7 +265,8 @@ def _integers_bounded(text: str) -> bool:
     return len(text) <= INTEGER_DIGITS_MAX or sys.get_int_max_str_digits() == INTEGER_DIGITS_MAX
 
 
-def _within_depth(text: str, value: JsonValue) -> bool:
+def within_depth(text: str, value: JsonValue) -> bool:
+    """No container of a value, whose canonical text is given, is more than 128 levels down (W6)."""
     if text.count("{") + text.count("[") <= JSON_DEPTH_MAX:
         return True
     level: list[JsonValue] = [value]
@@ -272,13 +274,13 @@ def _within_depth(text: str, value: JsonValue) -> bool:
         level = [child for parent in level for child in _children(parent)]
         if not level:
             return True
-    return not any(isinstance(child, dict | list) for child in level)
+    return not any(isinstance(child, dict | list | tuple) for child in level)
 
 
 def _children(value: JsonValue) -> Sequence[JsonValue]:
     if isinstance(value, dict):
         return list(value.values())
-    return value if isinstance(value, list) else ()
+    return value if isinstance(value, list | tuple) else ()
 
 
 # --- pass three: the definition -----------------------------------------------------------------
@@ -529,7 +531,7 @@ def _not_json(value: object) -> NotJson | None:
         if isinstance(item, dict):
             for key, child in cast(Mapping[object, object], item).items():
                 if not isinstance(key, str) or _has_surrogate(key):
-                    return NotJson(path=pointer(steps), actual=f"key {key!r}")
+                    return NotJson(path=pointer(steps), actual=_key_named(key))
                 todo.append((child, (*steps, key)))
         elif isinstance(item, list | tuple):
             todo += [(child, (*steps, i)) for i, child in enumerate(cast(Sequence[object], item))]
@@ -539,10 +541,16 @@ def _not_json(value: object) -> NotJson | None:
 
 
 def _named(item: object) -> str:
-    """A value for people; a long integer has no repr where the interpreter limits its digits."""
+    """A value for people. Only texts and floats are shown: the repr of anything else may raise."""
     if isinstance(item, int):
         return f"int of more than {INTEGER_DIGITS_MAX} digits"
-    return shortened(f"{type(item).__name__} {item!r}")
+    return (
+        shortened(f"{type(item).__name__} {item!r}") if isinstance(item, str | float) else type(item).__name__
+    )
+
+
+def _key_named(key: object) -> str:
+    return f"key {key!r}" if isinstance(key, str) else f"key of type {type(key).__name__}"
 
 
 def _is_json_scalar(item: object) -> bool:

@@ -1,4 +1,4 @@
-"""How every public function answers: `Success[T] | Failure[E]`, never an exception for bad data.
+"""How the functions of the path answer: `Success[T] | Failure[E]`, never an exception for bad data.
 
 `Outcome[T, E]` is the closed union of the two containers of `returns`. It is still a `Result`
 (so `.map`, `.alt` and `.value_or` work), but unlike `Result[T, E]` a `match` over it is

@@ -13,6 +13,7 @@ from jingwei.codec import (
     DecodeFailed,
     DecodeReason,
     EncodeFailed,
+    EncodeReason,
     Line,
     RecordCodec,
     RecordProblem,
@@ -26,6 +27,8 @@ from jingwei.events.wire import decode_events
 from jingwei.jsontext import Json, JsonValue, parse, parse_pairs
 from jingwei.outcome import Failure, Success
 from tests.test_jsontext import integer_digits
+
+LONE = EncodeReason.LONE_SURROGATE
 
 
 @final
@@ -403,10 +406,10 @@ def test_a_document_may_stand_on_many_lines() -> None:
 
 
 def test_half_a_surrogate_pair_cannot_be_encoded() -> None:
-    assert Failure(EncodeFailed(index=None, actual="U+D83D")) == CODEC.encode(
+    assert Failure(EncodeFailed(reason=LONE, index=None, actual="U+D83D")) == CODEC.encode(
         attrs.evolve(LEAST, name="a\ud83d")
     )
-    assert EncodeFailed(index=4, actual="U+DC00") == utf8("\udc00\ud800", 4)
+    assert EncodeFailed(reason=LONE, index=4, actual="U+DC00") == utf8("\udc00\ud800", 4)
     assert "中".encode() == utf8("中")
 
 

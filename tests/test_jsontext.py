@@ -324,14 +324,14 @@ def looped() -> list[object]:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ({"a": [0, {1}]}, NotJson(path="/a/1", actual="set {1}")),
-        ({"a": b"x"}, NotJson(path="/a", actual="bytes b'x'")),
-        ({1: 2}, NotJson(path="", actual="key 1")),
+        ({"a": [0, {1}]}, NotJson(path="/a/1", actual="set")),
+        ({"a": b"x"}, NotJson(path="/a", actual="bytes")),
+        ({1: 2}, NotJson(path="", actual="key of type int")),
         ({"a": {"\ud800": 1}}, NotJson(path="/a", actual="key '\\ud800'")),
         (["\udfff"], NotJson(path="/0", actual="str '\\udfff'")),
         ([float("nan")], NotJson(path="/0", actual="float nan")),
         (float("-inf"), NotJson(path="", actual="float -inf")),
-        (object, NotJson(path="", actual="type <class 'object'>")),
+        (object, NotJson(path="", actual="type")),
         (looped(), NotJson(path="/0" * 128, actual="more than 128 levels")),
     ],
 )

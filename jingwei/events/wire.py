@@ -20,7 +20,6 @@ from jingwei.codec import (
     lines_of,
     parse_line,
     problem_at,
-    utf8,
 )
 from jingwei.events.records import (
     ActionContext,
@@ -186,29 +185,32 @@ def decode_events(chunks: Iterable[bytes]) -> Iterator[Outcome[SessionEvent, Dec
 
 
 def read_event(value: JsonValue) -> SessionEvent | RecordProblem:
-    """One event from an already parsed value, as a host that embeds events in other JSON has it."""
+    """One event from a value that `parse` gave, as a host that embeds events in other JSON has it.
+
+    A value from elsewhere goes through `json_of` first, which refuses what JSON cannot hold.
+    """
     return _CODEC.read(value, SessionEvent)
 
 
 def encode_event(event: SessionEvent) -> Outcome[bytes, EncodeFailed]:
     """One line of a log, with its newline (W1, W8)."""
-    data = utf8(event_text(event) + "\n")
-    return Failure(data) if isinstance(data, EncodeFailed) else Success(data)
+    data = _CODEC.written(event)
+    return Failure(data) if isinstance(data, EncodeFailed) else Success(data + b"\n")
 
 
 def encode_log(events: Iterable[SessionEvent]) -> Outcome[bytes, EncodeFailed]:
     """A whole log (W1, W8); the failure names the event by its place."""
     lines = list[bytes]()
     for index, event in enumerate(events):
-        data = utf8(event_text(event) + "\n", index)
+        data = _CODEC.written(event, index)
         if isinstance(data, EncodeFailed):
             return Failure(data)
-        lines.append(data)
+        lines += (data, b"\n")
     return Success(b"".join(lines))
 
 
 def session_log(events: Iterable[SessionEvent]) -> SessionLog:
-    """A log from events that a host holds in memory; each is measured once, as P2 demands."""
+    """A log from events that a host holds in memory; each is measured once."""
     held = tuple(events)
     return SessionLog(events=held, bytes_at_most=sum(map(event_bytes, held)))
 

@@ -51,6 +51,11 @@ def check_shape(request: GenerationRequest) -> Outcome[GenerationRequest, ShapeF
     return Success(request) if broken is None else Failure(broken)
 
 
+def index_of(failure: ShapeFailure) -> int | None:
+    """The message that a failure speaks of; None where it speaks of no single one."""
+    return failure.index if isinstance(failure, _Indexed | EmptyName) else None
+
+
 def moved(failure: ShapeFailure, by: int) -> ShapeFailure:
     """The same failure when `by` messages are put in front."""
     if isinstance(failure, EmptyName):

@@ -1,7 +1,6 @@
 """What a log means for a model: groups of messages, turns, and what was left out (rules P7 to P11)."""
 
 import enum
-from collections.abc import Iterator
 from typing import Final, final
 
 import attrs
@@ -130,9 +129,9 @@ class ProjectedTurn:
         return self.sources.turn_id
 
     @property
-    def messages(self) -> Iterator[ModelMessage]:
+    def messages(self) -> tuple[ModelMessage, ...]:
         """The messages of all its groups."""
-        return (message for group in self.groups for message in group.messages)
+        return tuple([message for group in self.groups for message in group.messages])
 
 
 @final
@@ -158,7 +157,7 @@ class Omission:
 @final
 @attrs.frozen(kw_only=True)
 class Projection:
-    """A valid projection, made by `project` and `admit_projection` only.
+    """A valid projection: made by `project` and `admit_projection`, and shortened by `split_open_turn`.
 
     Its type says that the history checks of B2 hold; nothing downstream repeats them.
 
@@ -175,7 +174,8 @@ class Projection:
         message_count: messages of all groups.
         canonical_bytes: canonical bytes of all messages.
         shape_failure: the first shape rule (M3) that the messages break, with its index among them;
-            None when a request can hold them. Recorded arguments that are no object are the only cause.
+            None when a request can hold them. In a projected log recorded arguments that are no object
+            are the only cause.
     """
 
     algorithm_version: int
@@ -192,14 +192,14 @@ class Projection:
     shape_failure: ShapeFailure | None
 
     @property
-    def groups(self) -> Iterator[Group]:
-        """All groups, in order."""
-        return (group for turn in self.turns for group in turn.groups)
+    def groups(self) -> tuple[Group, ...]:
+        """All groups, in order; linear in the projection."""
+        return tuple([group for turn in self.turns for group in turn.groups])
 
     @property
-    def messages(self) -> Iterator[ModelMessage]:
-        """All messages, in order."""
-        return (message for group in self.groups for message in group.messages)
+    def messages(self) -> tuple[ModelMessage, ...]:
+        """All messages, in order; linear in the projection."""
+        return tuple([message for turn in self.turns for message in turn.messages])
 
 
 @final

@@ -5,6 +5,7 @@ from typing import final
 import attrs
 
 from jingwei.messages.records import ModelMessage
+from jingwei.messages.shape import index_of
 from jingwei.projection.records import ProjectedState, Projection
 
 
@@ -25,18 +26,24 @@ class SplitProjection:
 def split_open_turn(projection: Projection) -> SplitProjection:
     """Take the open turn, if there is one, off the history, so that it can be built as `current`.
 
-    Only the last turn can be open, and it holds its user message alone (P5). Source tail, source
-    count and omissions still speak of the whole log.
+    In a projection of a log only the last turn can be open, and it holds its user message alone (P5);
+    one that was admitted from outside may state otherwise, and is split at its last turn all the same.
+    Source tail, source count and omissions still speak of the whole log.
     """
     if not projection.turns or projection.turns[-1].state is not ProjectedState.OPEN:
         return SplitProjection(history=projection, current=())
     last = projection.turns[-1]
+    left = projection.message_count - last.message_count
+    broken = projection.shape_failure
+    index = None if broken is None else index_of(broken)
+    gone = index is not None and index >= left
     history = attrs.evolve(
         projection,
+        shape_failure=None if gone else broken,
         turns=projection.turns[:-1],
         sources=projection.sources[:-1],
         group_count=projection.group_count - len(last.groups),
-        message_count=projection.message_count - last.message_count,
+        message_count=left,
         canonical_bytes=projection.canonical_bytes - last.canonical_bytes,
     )
-    return SplitProjection(history=history, current=tuple(last.messages))
+    return SplitProjection(history=history, current=last.messages)

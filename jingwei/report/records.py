@@ -1,7 +1,6 @@
 """The report of a build (rule B6): derived data, without authority over the log it speaks of."""
 
 import enum
-from collections.abc import Iterator
 from typing import final
 
 import attrs
@@ -31,7 +30,8 @@ class SentMessage:
     Attributes:
         role: who speaks.
         digest: SHA-256 of its canonical bytes, in hexadecimal.
-        cost: its tokens, from an additive counter (C6); None from any other.
+        cost: its tokens, from an additive counter (C6); None from any other, and for a number outside
+            [0, 2^64), which no such counter may answer.
     """
 
     role: MessageRole
@@ -103,19 +103,22 @@ class TurnLedger:
     reductions: tuple[Reduction, ...]
 
     @property
-    def rows(self) -> Iterator[TurnRow]:
-        """One row a turn, in order."""
+    def rows(self) -> tuple[TurnRow, ...]:
+        """One row a turn, in order; linear in the history."""
         pinned = frozenset(self.pinned)
         dropped = frozenset(reduction.turn_id for reduction in self.reductions)
-        for turn in self.sources:
-            gone = turn.turn_id in dropped
-            yield TurnRow(
-                turn_id=turn.turn_id,
-                source_events=turn.source_events,
-                retained=not gone,
-                protected=turn.turn_id in pinned,
-                reduction=ReductionKind.DROPPED if gone else None,
-            )
+        return tuple(
+            [
+                TurnRow(
+                    turn_id=turn.turn_id,
+                    source_events=turn.source_events,
+                    retained=turn.turn_id not in dropped,
+                    protected=turn.turn_id in pinned,
+                    reduction=ReductionKind.DROPPED if turn.turn_id in dropped else None,
+                )
+                for turn in self.sources
+            ]
+        )
 
 
 @final

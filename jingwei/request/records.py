@@ -63,7 +63,7 @@ class ContextBudget:
 @final
 @attrs.frozen(kw_only=True)
 class BuildLimits:
-    """Bounds on the work of one build (B1); each is inclusive and above zero.
+    """Bounds on the work of one build (B1); each is inclusive, and in [1, 2^64).
 
     Attributes:
         max_input_bytes: canonical bytes of history, system, current and constraint.

@@ -138,7 +138,7 @@ def told(state: SearchState, move: CountNext, *, fits: bool) -> SearchState:
     steps, enough, anchored = move.steps, state.enough, state.anchored
     if fits:
         enough = steps if enough is None else min(enough, steps)
-    elif enough is not None and enough >= steps == state.enough:
+    elif steps == enough:
         enough = None
     if move.phase is Phase.HINT or (move.phase is Phase.GUESS and state.trusted):
         anchored = fits

@@ -5,7 +5,7 @@ from typing import Final
 import attrs
 import pytest
 
-from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed, RecordProblem
+from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed, EncodeReason, RecordProblem
 from jingwei.events.records import (
     ActionContext,
     AssistantReply,
@@ -69,6 +69,8 @@ from jingwei.messages.records import (
 from jingwei.outcome import Failure, Success
 from tests.logtable import events_of, log_of
 from tests.test_jsontext import integer_digits
+
+LONE = EncodeReason.LONE_SURROGATE
 
 HEAD: Final = '"event_id":"evt_1","session_id":"sess_1","turn_id":"turn_1"'
 
@@ -675,8 +677,8 @@ def test_a_log_with_long_integers_round_trips_whatever_the_interpreter_says(limi
 def test_half_a_surrogate_pair_is_told_with_its_event() -> None:
     events = events_of('user; user "\\ud83d"')
 
-    assert Failure(EncodeFailed(index=1, actual="U+D83D")) == encode_log(events)
-    assert Failure(EncodeFailed(index=None, actual="U+D83D")) == encode_event(events[1])
+    assert Failure(EncodeFailed(reason=LONE, index=1, actual="U+D83D")) == encode_log(events)
+    assert Failure(EncodeFailed(reason=LONE, index=None, actual="U+D83D")) == encode_event(events[1])
 
 
 def test_a_parsed_value_is_read_by_the_same_rules() -> None:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed
+from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed, EncodeReason
 from jingwei.ids import ProviderCallId
 from jingwei.jsontext import Json
 from jingwei.messages.records import (
@@ -43,6 +43,8 @@ from jingwei.messages.wire import (
     request_value,
 )
 from jingwei.outcome import Failure, Success
+
+LONE = EncodeReason.LONE_SURROGATE
 
 CALL = ModelToolCall(id=ProviderCallId("provider:调用-1"), name="lookup", arguments=Json('{"b":1,"a":[]}'))
 CALL_TEXT = '{"id":"provider:调用-1","name":"lookup","arguments":{"b":1,"a":[]}}'
@@ -287,8 +289,8 @@ def test_a_request_with_half_a_surrogate_pair_cannot_be_sent() -> None:
     request = GenerationRequest(messages=(UserMessage(content="\ud800"),))
     response = GenerationResponse(content="\udfff")
 
-    assert Failure(EncodeFailed(index=None, actual="U+D800")) == encode_request(request)
-    assert Failure(EncodeFailed(index=None, actual="U+DFFF")) == encode_response(response)
+    assert Failure(EncodeFailed(reason=LONE, index=None, actual="U+D800")) == encode_request(request)
+    assert Failure(EncodeFailed(reason=LONE, index=None, actual="U+DFFF")) == encode_response(response)
 
 
 def test_arguments_keep_order_size_and_precision() -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from jingwei.build import build
-from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed
+from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed, EncodeReason
 from jingwei.jsontext import JsonValue
 from jingwei.outcome import Failure, Success
 from jingwei.report.failures import CountLimit
@@ -15,6 +15,8 @@ from jingwei.request.records import BuildLimits
 from jingwei.selection.records import Plan
 from jingwei.selection.search import Search
 from tests.test_build import AdditiveByteCounter, ByteCounter, Planned, built, drop, history, inputs
+
+LONE = EncodeReason.LONE_SURROGATE
 
 REPORT = built(build(history(3), inputs("中", window=1900, pins=["t0"]), AdditiveByteCounter())).report
 
@@ -164,4 +166,4 @@ def test_a_value_that_is_no_report_is_refused() -> None:
 def test_a_label_with_half_a_surrogate_pair_cannot_be_written() -> None:
     report = built(build(history(0), inputs(), ByteCounter(), strategy=Planned(Plan(), name="\ud800"))).report
 
-    assert Failure(EncodeFailed(index=None, actual="U+D800")) == encode_report(report)
+    assert Failure(EncodeFailed(reason=LONE, index=None, actual="U+D800")) == encode_report(report)

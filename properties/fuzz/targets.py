@@ -1,0 +1,325 @@
+"""What is fuzzed: each target takes any bytes and raises where a promise does not hold of them.
+
+A target compares doors with each other and with the naive readers and writers of `properties.models`; it
+never expects a certain answer. An exception of any kind is a finding.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeAlias
+
+from jingwei.batch import serve
+from jingwei.codec import DecodeFailed, DecodeReason, Line, RecordProblem, lines_of, parse_line, problem_at
+from jingwei.events.records import SessionEvent, SessionLog
+from jingwei.events.wire import (
+    decode_events,
+    decode_log,
+    decode_within,
+    encode_log,
+    event_bytes,
+    event_text,
+    log_bytes,
+    read_event,
+)
+from jingwei.jsontext import (
+    JsonValue,
+    NotCanonical,
+    canonical,
+    parse,
+    parse_canonical,
+    parse_pairs,
+    scan,
+    value_of_pairs,
+)
+from jingwei.limits import Bound, LimitExceeded
+from jingwei.messages.wire import decode_request, decode_response, encode_request, encode_response
+from jingwei.outcome import Failure, Success
+from jingwei.projection.admit import admit_projection
+from jingwei.projection.wire import decode_projection, encode_projection
+from jingwei.report.wire import decode_report, encode_report
+from properties.models import (
+    Plain,
+    Slip,
+    has_surrogate,
+    is_problem,
+    plain_event,
+    plain_text,
+    read_by_hand,
+    same_json,
+    strict_by_hooks,
+)
+
+Target: TypeAlias = Callable[[bytes], None]
+
+# --- logs -----------------------------------------------------------------------------------------
+
+
+def log(data: bytes) -> None:
+    """Every way to read a log gives the same events and the same first failure (W1, W6, W7)."""
+    at_once = decode_log(data)
+    one_by_one = list(decode_events([data]))
+    slowly = list(read_slowly(data))
+
+    assert slowly == one_by_one, "the fast door and the slow one"
+    for size in (1, 61):
+        pieces = [data[at : at + size] for at in range(0, len(data), size)]
+
+        assert one_by_one == list(decode_events(pieces)), f"in pieces of {size}"
+
+    failures = [one.failure() for one in one_by_one if isinstance(one, Failure)]
+    match at_once:
+        case Failure(why):
+            assert why == failures[0]
+            assert Failure(why) == decode_within([data], len(data) + 1, len(data) + 1)
+            stands_where_it_says(why, data)
+        case Success(found):
+            assert [] == failures
+            assert found.events == tuple(one.unwrap() for one in one_by_one)
+            comes_back(found)
+            bounded_exactly(found, data)
+
+
+def read_slowly(data: bytes) -> Iterator[Success[SessionEvent] | Failure[DecodeFailed]]:
+    """Line by line through the strict parser and the record reader: the fast door is left out."""
+    for line in lines_of((data,)):
+        read = line if isinstance(line, DecodeFailed) else _line_slowly(line)
+        yield Failure(read) if isinstance(read, DecodeFailed) else Success(read)
+
+
+def _line_slowly(line: Line) -> SessionEvent | DecodeFailed:
+    found = parse_line(line)
+    if isinstance(found, DecodeFailed):
+        return found
+    event = read_event(found)
+    return problem_at(line, event) if isinstance(event, RecordProblem) else event
+
+
+def stands_where_it_says(why: DecodeFailed, data: bytes) -> None:
+    """The line starts at the offset, and the lines before it decode."""
+    assert why.line is not None
+    assert why.byte_offset is not None
+    before = data[: why.byte_offset]
+
+    assert why.line - 1 == before.count(b"\n")
+    assert before[-1:] in {b"", b"\n"}
+    assert isinstance(decode_log(before), Success)
+    assert (why.whole_bytes is None) == (why.reason is not DecodeReason.TORN_LAST_LINE)
+
+
+def comes_back(found: SessionLog) -> None:
+    """W7, W8: what is written is what the naive writer writes, and reads as the same."""
+    written = encode_log(found.events).unwrap()
+    again = decode_log(written).unwrap()
+
+    assert found.events == again.events
+    assert written == encode_log(again.events).unwrap()
+    assert log_bytes(found) == again.bytes_at_most == len(written) - len(found.events)
+    assert log_bytes(found) <= found.bytes_at_most
+    for event in found.events:
+        assert plain_text(plain_event(event)) == event_text(event)
+
+
+def bounded_exactly(found: SessionLog, data: bytes) -> None:
+    """P2: at its own size a log is taken, below it is refused with the number that was met."""
+    count, size = len(found.events), log_bytes(found)
+
+    assert found.events == decode_within([data], count, size).unwrap().events
+    if found.events:
+        too_many = LimitExceeded(what=Bound.EVENTS, limit=count - 1, actual=count)
+        too_large = LimitExceeded(what=Bound.INPUT_BYTES, limit=size - 1, actual=size)
+
+        assert Failure(too_many) == decode_within([data], count - 1, size)
+        assert Failure(too_large) == decode_within([data], count, size - 1)
+        assert size >= event_bytes(found.events[0])
+
+
+# --- JSON -----------------------------------------------------------------------------------------
+
+
+def json_text(data: bytes) -> None:
+    """The passes of the JSON reader, the standard library under hooks and a reader by hand agree (W6, W7).
+
+    Bytes that are not UTF-8 become half surrogate pairs in the text, which only code could make.
+    """
+    text = data.decode("utf-8", "surrogateescape")
+    expected, actual = scan(text), parse(text)
+
+    assert expected == actual
+    assert is_problem(expected) or same_json(expected, actual)
+
+    strict, by_hand = strict_by_hooks(text), read_by_hand(text)
+    if is_problem(expected):
+        assert is_problem(strict)
+        assert isinstance(by_hand, Slip)
+        assert by_hand.reason == expected.reason  # type: ignore[union-attr]
+    else:
+        assert same_json(expected, strict)
+        assert same_json(expected, by_hand)
+        written_once(expected)  # type: ignore[arg-type]
+    if not has_surrogate(text):
+        short_ways(text, expected)
+
+
+def written_once(value: JsonValue) -> None:
+    """W8: canonical text is that of the standard encoder, and reads as the same value."""
+    text = canonical(value)
+
+    assert plain_text(value) == text
+    assert same_json(value, scan(text))
+    assert same_json(value, parse_canonical(text))
+
+
+def short_ways(text: str, expected: object) -> None:
+    """The doors that may give up accept nothing that the definition does not."""
+    shortcut = parse_canonical(text)
+    if not isinstance(shortcut, NotCanonical):
+        assert same_json(expected, shortcut)
+        assert text == canonical(shortcut)
+    pairs = parse_pairs(text)
+    if isinstance(pairs, NotCanonical):
+        return
+    value = value_of_pairs(pairs)
+    if not isinstance(value, NotCanonical):
+        assert same_json(expected, value)
+
+
+# --- documents ------------------------------------------------------------------------------------
+
+DOORS: Final[tuple[tuple[Callable[[bytes], Any], Callable[[Any], Any]], ...]] = (
+    (decode_request, encode_request),
+    (decode_response, encode_response),
+    (decode_report, encode_report),
+)
+
+
+def document(data: bytes) -> None:
+    """Requests, responses, reports and projections: any bytes give an answer, and what is read comes back."""
+    for decode, encode in DOORS:
+        read = decode(data)
+        if isinstance(read, Failure):
+            has_no_lines(read.failure())
+        else:
+            record = read.unwrap()
+            written = encode(record).unwrap()
+
+            assert record == decode(written).unwrap()
+            assert written == encode(decode(written).unwrap()).unwrap()
+    foreign = decode_projection(data)
+    if isinstance(foreign, Failure):
+        has_no_lines(foreign.failure())
+        return
+    admitted = admit_projection(foreign.unwrap())
+    if isinstance(admitted, Success):
+        assert foreign == decode_projection(encode_projection(admitted.unwrap()).unwrap())
+
+
+def has_no_lines(why: DecodeFailed) -> None:
+    """A document is no log: its failures tell no line."""
+    assert why.line is why.byte_offset is why.whole_bytes is None
+
+
+# --- batch ----------------------------------------------------------------------------------------
+
+
+def batch(data: bytes) -> None:
+    """A line in, a canonical line out, with the id that was given; operations agree with each other."""
+    answer = serve(data)
+    told = json.loads(answer)
+
+    assert answer == serve(data)
+    assert "\n" not in answer
+    assert answer == plain_text(told)
+    assert answer.encode()
+    assert list(told) in (["id", "ok"], ["id", "failure"])
+
+    asked = parsed(data)
+    if asked is None:
+        assert told["id"] is None
+        assert told["failure"]["kind"] == "BadRequest"
+        return
+
+    assert same_json(asked.get("id"), told["id"])
+    assert answer == serve(json.dumps(asked, indent=1).encode()), "with spaces and escapes"
+    if told.get("failure", {}).get("kind") != "BadRequest":  # which tells of the first fault in the line
+        assert answer == serve(plain_text(dict(reversed(asked.items()))).encode()), "keys the other way round"
+    operation = asked.get("op")
+    if isinstance(operation, str) and operation in FOLLOW_UPS:
+        FOLLOW_UPS[operation](asked, told)
+
+
+def parsed(data: bytes) -> Plain | None:
+    """The request that a line holds, by the naive reader; None where it holds none."""
+    try:
+        value = strict_by_hooks(data.decode()) if not data.startswith(b"\xef\xbb\xbf") else None
+    except UnicodeDecodeError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def ask(**request: Any) -> Plain:
+    told: Plain = json.loads(serve(plain_text(request).encode()))
+    return told
+
+
+def decoded(asked: Plain, told: Plain) -> None:
+    """What was decoded is decoded from its own text; without its events nothing was."""
+    if "ok" in told:
+        text = "".join(plain_text(event) + "\n" for event in told["ok"]["events"])
+
+        assert told["ok"] == ask(op="decode", text=text)["ok"]
+    elif told["failure"]["kind"] != "BadRequest":
+        assert "DecodeFailed" == told["failure"]["kind"]
+        assert "index" not in told["failure"]
+
+
+def projected(asked: Plain, told: Plain) -> None:
+    """`diagnose` tells first of what `project` fails with (B10), and of nothing where it does not fail."""
+    if "config" in asked or told.get("failure", {}).get("kind") == "BadRequest":
+        return
+    diagnosis = ask(op="diagnose", session_id=asked["session_id"], events=asked["events"])
+    if told.get("failure", {}).get("kind") == "DecodeFailed":
+        assert told["failure"] == diagnosis["failure"]
+        return
+    violations = [one for one in diagnosis["ok"]["violations"] if one["reason"] != "warning"]
+    if "ok" in told:
+        assert [] == violations
+    else:
+        failure = told["failure"]
+
+        assert failure["kind"] == violations[0]["kind"]
+        assert failure.get("reason", failure.get("what")) == violations[0]["reason"]
+
+
+def built(asked: Plain, told: Plain) -> None:
+    """The same from the projection as from its events; what is accepted fits, and is well shaped."""
+    if "ok" in told:
+        budget, attempt = told["ok"]["report"]["budget"], told["ok"]["report"]["attempts"][-1]
+
+        assert attempt["total_reserved"] <= budget["window_tokens"]
+        assert {} == ask(op="shape", **told["ok"]["request"])["ok"]
+    if "projection" in asked or told.get("failure", {}).get("kind") == "BadRequest":
+        return
+    history = {key: asked[key] for key in ("session_id", "events", "config") if key in asked}
+    projection = ask(op="project", **history)
+    if "ok" not in projection:
+        assert projection["failure"] == told["failure"]
+        return
+    rest = {key: value for key, value in asked.items() if key not in history}
+    again = ask(**rest, projection=projection["ok"])
+
+    assert told == again
+
+
+FOLLOW_UPS: Final[dict[str, Callable[[Plain, Plain], None]]] = {
+    "decode": decoded,
+    "project": projected,
+    "build": built,
+}
+
+TARGETS: Final[dict[str, Target]] = {
+    "log": log,
+    "json_text": json_text,
+    "document": document,
+    "batch": batch,
+}
+"""By the names of the command and of the folders in `corpus/`."""
