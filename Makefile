@@ -17,11 +17,15 @@ export HYPOTHESIS_PROFILE
 WORKERS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 
+# How long each target is fuzzed, and which: one of properties/fuzz/corpus/, or all.
+SECONDS ?= 60
+TARGET ?=
+
 # What ruff looks at: those of them that exist.
 CODE := $(wildcard jingwei tests properties benchmarks docs)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types contracts unit properties properties-deep docs-code \
+.PHONY: help setup demo test lint format types contracts unit properties properties-deep fuzz docs-code \
 	bench docs changelog lock clean
 
 help: ## say what each target does
@@ -30,6 +34,8 @@ help: ## say what each target does
 setup: $(STAMP) ## make .venv from requirements.lock (once; again when the lock or pyproject.toml changes)
 
 $(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "jingwei needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)")'
+	@test ! -x $(BIN)/python || $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "$(VENV) was made with an old Python: make clean first")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --quiet --require-hashes -r requirements.lock
 	$(PIP) install --quiet --quiet --no-deps --no-build-isolation --editable .
@@ -69,6 +75,9 @@ properties: $(STAMP) ## the specification, with few examples
 
 properties-deep: ## the specification, with many examples
 	$(MAKE) --no-print-directory properties HYPOTHESIS_PROFILE=deep
+
+fuzz: $(STAMP) ## fuzz the doors for SECONDS each (60); TARGET for one; atheris where it is installed
+	$(BIN)/python -m properties.fuzz --seconds $(SECONDS) $(addprefix --target ,$(TARGET))
 
 # docs/conftest.py holds the set-up of sybil; as a plugin it covers the README too.
 docs-code: $(STAMP) ## run the code that stands in docs/ and the README

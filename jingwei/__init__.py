@@ -299,6 +299,8 @@ from jingwei.selection.strategies import (
     Strategy,
 )
 
+__version__ = "0.1.0"
+
 __all__ = [
     "OLDEST_TURN_FIRST",
     "ActionContext",

@@ -6,13 +6,14 @@ from typing import Annotated, Final, NoReturn, TypeAlias
 
 import typer
 
+import jingwei
 from jingwei import batch as batch_contract
 from jingwei.build import BuildInputs, build
 from jingwei.cli.describe import Said, say_build, say_decode, say_limit, say_log, say_projection
 from jingwei.cli.exits import Exit
 from jingwei.cli.files import FileFault, chunks_of, whole
 from jingwei.cli.importing import import_app
-from jingwei.cli.output import emit, emit_text, fail, note, show
+from jingwei.cli.output import emit, emit_text, fail, note, plural, show
 from jingwei.cli.show import diagnosis_table, last_messages, projection_table, report_table
 from jingwei.codec import DecodeFailed, parse_document
 from jingwei.events.log import log_violations
@@ -77,6 +78,21 @@ MaxMessages: TypeAlias = Annotated[
 ]
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        emit_text(f"jingwei {jingwei.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _family(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_say_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Holds what stands before a command."""
+
+
 def run() -> int:
     """Run one command and give its exit code; no traceback for anything the outside world does."""
     try:
@@ -111,6 +127,7 @@ def diagnose_command(log: Log, session: Session = None, pretty: Pretty = False) 
     else:
         emit(batch_contract.diagnosis_value(found))
     if found.violations:
+        note(f"jingwei: {plural(len(found.violations), 'violation')}")
         raise typer.Exit(Exit.LOG)
 
 
@@ -140,6 +157,7 @@ def project_command(
 
 @app.command("build")
 def build_command(
+    context: typer.Context,
     log: Log,
     current: Annotated[str | None, typer.Option(help="The user's words of the running turn.")] = None,
     current_from_open: Annotated[
@@ -171,7 +189,11 @@ def build_command(
     max_messages: MaxMessages = DEFAULT_CONFIG.max_messages,
     pretty: Pretty = False,
 ) -> None:
-    """Build the request that fits: JSON with `request` and `report` (B). Counts are estimates."""
+    """Build the request that fits: JSON with `request` and `report` (B).
+
+    Give exactly one of --current, --current-from-open and --spec; a spec holds window, target and counter
+    itself. Without one, counts are estimates (bytes / 4).
+    """
     _one_of(
         {
             "--current": current is not None,
@@ -187,6 +209,7 @@ def build_command(
     )
     history, counter = _projected(log, session, config), ByteHeuristicCounter()
     if spec is not None:
+        _alone(context)
         given = _spec(spec)
         _build_and_show(history, given.inputs, _counter(given), given.search, pretty=pretty)
         return
@@ -204,6 +227,9 @@ def build_command(
     _build_and_show(history if split is None else split.history, inputs, counter, search, pretty=pretty)
 
 
+_A_REPORT: Final = "a report, as `build` or `batch` prints it"
+
+
 @app.command()
 def explain(
     report: Annotated[
@@ -216,10 +242,10 @@ def explain(
     """Show a report as tables for people: what was kept, what was dropped, what each count said."""
     document = parse_document(whole(report))
     if isinstance(document, DecodeFailed):
-        fail(say_decode(document), Exit.DECODE, decode_failure_value(document))
+        fail(say_decode(document, _A_REPORT), Exit.DECODE, decode_failure_value(document))
     read = read_report(_report_in(document))
     if isinstance(read, DecodeFailed):
-        fail(say_decode(read), Exit.DECODE, decode_failure_value(read))
+        fail(say_decode(read, _A_REPORT), Exit.DECODE, decode_failure_value(read))
     show(report_table(read))
 
 
@@ -352,7 +378,7 @@ def _report_in(document: JsonValue) -> JsonValue:
 def _spec(name: str) -> batch_contract.BuildSpec:
     document = parse_document(whole(name))
     if isinstance(document, DecodeFailed):
-        fail(say_decode(document), Exit.DECODE, decode_failure_value(document))
+        fail(say_decode(document, "a spec"), Exit.DECODE, decode_failure_value(document))
     spec = batch_contract.build_spec(document)
     if isinstance(spec, batch_contract.BadRequest):
         _refuse(spec)
@@ -365,7 +391,7 @@ def _system_texts(name: str | None) -> tuple[str, ...]:
         return ()
     document = parse_document(whole(name))
     if isinstance(document, DecodeFailed):
-        fail(say_decode(document), Exit.DECODE, decode_failure_value(document))
+        fail(say_decode(document, "an import report"), Exit.DECODE, decode_failure_value(document))
     held = document.get("system") if isinstance(document, dict) else None
     if not isinstance(held, list) or not all(isinstance(text, str) for text in held):
         hint = "`jingwei import openai-chat --report FILE` writes one"
@@ -383,6 +409,19 @@ def _counter(spec: batch_contract.BuildSpec) -> TokenCounter:
 def _refuse(bad: batch_contract.BadRequest) -> NoReturn:
     hint = "docs/batch.md lists the keys of the `build` op"
     fail(Said(what=f"the spec at {bad.path or 'its root'}: {bad.reason}", hint=hint), Exit.INPUT)
+
+
+_IN_A_SPEC: Final = (
+    *("window", "reserve", "margin", "model", "template", "system", "system_from", "pin", "search"),
+)
+
+
+def _alone(context: typer.Context) -> None:
+    """A spec says these things itself: an option beside it would be ignored."""
+    for name in _IN_A_SPEC:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise typer.BadParameter(f"--{name.replace('_', '-')} stands in the spec; leave the option out")
 
 
 def _one_of(given: dict[str, bool]) -> None:

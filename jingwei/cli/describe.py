@@ -47,8 +47,8 @@ class Said:
     hint: str
 
 
-def say_decode(failure: DecodeFailed) -> Said:
-    """A line that does not decode."""
+def say_decode(failure: DecodeFailed, wanted: str = "a session log") -> Said:
+    """Bytes that are not what was wanted: a session log, a report, a spec."""
     where = [
         f"line {failure.line}" if failure.line is not None else "",
         f"byte {failure.byte_offset}" if failure.byte_offset is not None else "",
@@ -66,7 +66,7 @@ def say_decode(failure: DecodeFailed) -> Said:
         return Said(what=said, hint="save the file as UTF-8 without a byte order mark")
     if failure.reason is DecodeReason.UNSUPPORTED_VERSION:
         return Said(what=said, hint="the log was written by another version; this one reads version 1")
-    return Said(what=said, hint="mend the writer of the log: nothing is read past what it cannot mean")
+    return Said(what=said, hint=f"is this {wanted}? If so, mend what wrote it: nothing is read past a fault")
 
 
 def say_log(failure: LogFailure) -> Said:

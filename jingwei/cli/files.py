@@ -58,7 +58,8 @@ def written(name: str, data: bytes) -> None:
     try:
         Path(name).write_bytes(data)
     except OSError as error:
-        raise FileFault(_fault(name, error)) from None
+        hint = "check that the folder exists and may be written to"
+        raise FileFault(Unreadable(what=f"{name}: {error.strerror or error}", hint=hint)) from None
 
 
 def _pieces(file: BufferedReader, label: str, size: int | None) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ import typer
 from jingwei.cli.describe import Said
 from jingwei.cli.exits import Exit
 from jingwei.cli.files import whole, written
-from jingwei.cli.output import emit_text, fail, note
+from jingwei.cli.output import emit_text, fail, note, plural
 from jingwei.codec import EncodeFailed, utf8
 from jingwei.events.wire import event_text
 from jingwei.ids import SessionId
@@ -162,7 +162,11 @@ def _print(conversation: Conversation, report: str | None) -> None:
     if report is not None:
         _save(report, {"report": report_value(conversation.report), "system": list(conversation.system)})
     elif conversation.instructions:
-        note(f"jingwei: {len(conversation.instructions)} system texts stand beside the log: see --report")
+        texts = plural(len(conversation.instructions), "system text")
+        note(f"jingwei: {texts} not written: --report FILE keeps them, build --system-from FILE uses them")
+    decided = [f"{count} {kind.value}" for kind, count in conversation.report.counts.items()]
+    if decided:
+        note(f"jingwei: decided on the way: {', '.join(decided)}")
     emit_text("".join([event_text(event) + "\n" for event in conversation.log.events]))
 
 
@@ -171,11 +175,11 @@ def _refuse(conversation: RefusedConversation, report: str | None) -> NoReturn:
     values: list[JsonValue] = [failure_value(failure) for failure in conversation.failures]
     if report is not None:
         _save(report, {"refused": values})
-    for failure in conversation.failures[1:]:
-        note(f"  {describe(failure)}{_options(remedies(failure))}")
-    first = conversation.failures[0]
-    hint = "options admit it" if remedies(first) else "no option admits it"
-    said = Said(what=describe(first), hint=f"{hint}{_options(remedies(first))}")
+    for failure in conversation.failures:
+        note(f"jingwei: {describe(failure)}{_options(remedies(failure))}")
+    admitted = all(remedies(failure) for failure in conversation.failures)
+    hint = "--lenient admits all of it" if admitted else "what has no option cannot be imported"
+    said = Said(what=f"refused for {plural(len(values), 'reason')}", hint=hint)
     fail(said, Exit.IMPORT, {"kind": "Refused", "failures": values})
 
 
@@ -183,7 +187,7 @@ def _options(found: tuple[Remedy, ...]) -> str:
     if not found:
         return ""
     shown = " or ".join(f"--{one.option.replace('_', '-')} {one.choice}" for one in found)
-    return f" ({shown}; --lenient admits everything)"
+    return f" ({shown})"
 
 
 def _save(name: str, value: JsonValue) -> None:

@@ -52,6 +52,11 @@ def fail(said: Said, code: Exit, failure: JsonValue = None) -> NoReturn:
     raise typer.Exit(code)
 
 
+def plural(count: int, noun: str) -> str:
+    """`1 violation`, `2 violations`."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
 def note(text: str) -> None:
     """A message for people on standard error."""
     sys.stderr.buffer.write((text + "\n").encode("utf-8", "replace"))
@@ -59,9 +64,9 @@ def note(text: str) -> None:
 
 
 def show(what: RenderableType) -> None:
-    """A table for people on standard output: as wide as the terminal, 100 columns in a pipe."""
+    """A table for people on standard output: as wide as the terminal, or COLUMNS, or 100."""
     terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else 100
+    width = shutil.get_terminal_size((100, 24)).columns  # COLUMNS, the terminal, or 100
     console = Console(file=io.StringIO(), width=width, highlight=False, force_terminal=terminal)
     with console.capture() as rendered:
         console.print(what)

@@ -1,6 +1,6 @@
 """Tables for people: a report, a projection, a diagnosis."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Group as Shown
 from rich.console import RenderableType
@@ -8,6 +8,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from jingwei.cli.describe import Said, say_projection
+from jingwei.cli.output import plural
+from jingwei.events.failures import DuplicateEventId, WrongSequence, WrongSession
 from jingwei.messages.records import (
     AssistantMessage,
     GenerationRequest,
@@ -16,8 +19,8 @@ from jingwei.messages.records import (
     ToolMessage,
     UserMessage,
 )
-from jingwei.projection.diagnose import Diagnosis
-from jingwei.projection.records import Projection
+from jingwei.projection.diagnose import Diagnosis, Violation
+from jingwei.projection.records import DEFAULT_CONFIG, Projection, ProjectionConfig
 from jingwei.report.records import BuildReport
 
 
@@ -48,30 +51,85 @@ def projection_table(projection: Projection) -> RenderableType:
 
 
 def diagnosis_table(found: Diagnosis) -> RenderableType:
-    """Every violation, one a row."""
+    """Every violation in words, one a row; a run of shifted sequence numbers is one row."""
     if not found.violations and not found.warnings:
         return Text("nothing is wrong with this log")
-    table = Table(title=f"{len(found.violations)} violations, {len(found.warnings)} warnings")
-    for heading in ("seq", "event", "turn", "rule", "what"):
+    counts = [plural(len(found.violations), "violation"), plural(len(found.warnings), "warning")]
+    table = Table(title=", ".join(counts), show_lines=True)
+    for heading in ("line", "event", "turn", "rule", "what is wrong, and what to do"):
         table.add_column(heading)
-    for violation in found.violations:
-        failure = violation.failure
+    for violations in _folded(found.violations):
+        first = violations[0]
+        said = _shifted(violations) if len(violations) > 1 else say_projection(first.failure)
         table.add_row(
-            "" if violation.seq is None else str(violation.seq),
-            escape(violation.event_id or ""),
-            escape(violation.turn_id or ""),
-            violation.rule,
-            escape(_what(failure)),
+            _lines(violations),
+            escape(first.event_id or ""),
+            escape(first.turn_id or ""),
+            first.rule,
+            Text(f"{said.what}\n→ {said.hint}"),
         )
     for warned in found.warnings:
-        what = "warning: arguments are no object; no build can send this call"
-        table.add_row(str(warned.seq), escape(warned.event_id), escape(warned.turn_id), "M3", what)
-    admitted = "" if found.admits is None else "another configuration admits this log (see `admits`)"
-    return Shown(table, Text(admitted))
+        what = "warning: the call's arguments are no object; no build can send it"
+        line = str(warned.seq + 1)
+        table.add_row(line, escape(warned.event_id), escape(warned.turn_id), "M3", what)
+    return table if found.admits is None else Shown(table, Text(_admitting(found.admits)))
+
+
+def _folded(violations: Sequence[Violation]) -> list[list[Violation]]:
+    """Neighbours whose sequence numbers are off by the same amount, taken together."""
+    rows = list[list[Violation]]()
+    for violation in violations:
+        if rows and _off_by(violation) is not None and _off_by(violation) == _off_by(rows[-1][-1]):
+            rows[-1].append(violation)
+        else:
+            rows.append([violation])
+    return rows
+
+
+def _off_by(violation: Violation) -> int | None:
+    failure = violation.failure
+    return failure.actual - failure.expected if isinstance(failure, WrongSequence) else None
+
+
+def _shifted(violations: Sequence[Violation]) -> Said:
+    off = _off_by(violations[0]) or 0
+    way = f"{abs(off)} too {'high' if off > 0 else 'low'}"
+    cause = "missing just before" if off > 0 else "doubled or added just before"
+    return Said(
+        what=f"{plural(len(violations), 'event')} in a row have a seq that is {way}",
+        hint=f"{plural(abs(off), 'event')} {'is' if abs(off) == 1 else 'are'} {cause}: restore the whole log",
+    )
+
+
+def _lines(violations: Sequence[Violation]) -> str:
+    """Where they stand in the file, counted from 1; nothing for what concerns the whole log."""
+    places = [_line(violations[0]), _line(violations[-1])]
+    return "–".join(dict.fromkeys(place for place in places if place))
+
+
+def _line(violation: Violation) -> str:
+    failure = violation.failure
+    if isinstance(failure, WrongSession | WrongSequence | DuplicateEventId):
+        return str(failure.physical_index + 1)
+    return "" if violation.seq is None else str(violation.seq + 1)
+
+
+def _admitting(config: ProjectionConfig) -> str:
+    """The options under which the log projects."""
+    options = {
+        "--legacy-replies omit": config.legacy_replies is not DEFAULT_CONFIG.legacy_replies,
+        f"--max-events {config.max_events}": config.max_events != DEFAULT_CONFIG.max_events,
+        f"--max-input-bytes {config.max_input_bytes}": (
+            config.max_input_bytes != DEFAULT_CONFIG.max_input_bytes
+        ),
+        f"--max-messages {config.max_messages}": config.max_messages != DEFAULT_CONFIG.max_messages,
+    }
+    return "the log is admitted with " + " ".join(option for option, differs in options.items() if differs)
 
 
 def last_messages(request: GenerationRequest, count: int, room: int = 160) -> RenderableType:
     """The last messages of a request, shortened for reading."""
+    count = min(count, len(request.messages))
     table = Table(title=f"the last {count} of {len(request.messages)} messages", show_lines=True)
     table.add_column("role")
     table.add_column("content")
@@ -84,13 +142,18 @@ def last_messages(request: GenerationRequest, count: int, room: int = 160) -> Re
 
 def _turns(report: BuildReport) -> Table:
     rows = list(report.turns.rows)
-    kept = sum(row.retained for row in rows)
-    title = f"session {escape(report.session_id)}: {kept} of {len(rows)} turns kept ({report.strategy})"
+    kept = sum(row.retained and bool(row.source_events) for row in rows)
+    empty = sum(not row.source_events for row in rows)
+    last = report.attempts[-1].total_reserved if report.attempts else 0
+    verdict = "kept" if last <= report.budget.window_tokens else "left, and that does not fit"
+    turns = f"{kept} of {len(rows) - empty} turns {verdict}"
+    title = f"session {escape(report.session_id)}: {turns} ({report.strategy})"
     table = Table(title=title)
     for heading in ("turn", "what became of it", "pinned", "events"):
         table.add_column(heading, justify="right" if heading == "events" else "left")
     for row in rows:
         fate = "kept" if row.reduction is None else row.reduction.value
+        fate = fate if row.source_events else "empty: costs nothing"
         table.add_row(
             escape(row.turn_id),
             f"[green]{fate}[/green]" if row.retained else f"[yellow]{fate}[/yellow]",
@@ -102,17 +165,8 @@ def _turns(report: BuildReport) -> Table:
 
 def _attempts(report: BuildReport) -> Table:
     table = Table(title=f"full counts ({report.search.value} search)")
-    for heading in (
-        "count",
-        "turns dropped",
-        "system",
-        "messages",
-        "constraint",
-        "template",
-        "with reserve",
-        "",
-    ):
-        table.add_column(heading, justify="right")
+    for heading in ("count", "dropped", "system", "messages", "form", "template", "in all", "verdict"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for index, attempt in enumerate(report.attempts, 1):
         tokens = attempt.count.tokens
         fits = attempt.total_reserved <= report.budget.window_tokens
@@ -147,9 +201,3 @@ def _spoken(message: ModelMessage) -> tuple[str, str]:
         case AssistantMessage(content=content, tool_calls=calls):
             called: Iterable[str] = (f"{call.name}({call.arguments.text})" for call in calls)
             return "assistant", "\n".join([*([] if content is None else [content]), *called])
-
-
-def _what(failure: object) -> str:
-    reason = getattr(failure, "reason", None)
-    name = type(failure).__name__
-    return f"{name}: {reason.value}" if reason is not None else str(name)

@@ -1,5 +1,29 @@
-"""What a host runs against its own parts: strategies, machines and law sets (extra `[testing]`).
+"""What a host runs against its own parts (extra `testing`: needs Hypothesis). The core imports none of it.
 
-`strategies` draws events, logs, messages and requests; `machines` grows logs step by step. Both need
-Hypothesis. Nothing in the core imports this room.
+`check_counter`, `check_strategy` and `check_builder` run the rules of C, R and B against a counter, a
+strategy or a builder, and say which rule is broken. `LogMachine` and `BuildMachine` are Hypothesis state
+machines to subclass with a projector or builder of one's own. `jingwei.testing.strategies` draws events,
+logs, messages and requests.
 """
+
+from jingwei.testing.build_machine import BuildMachine
+from jingwei.testing.conformance import (
+    check_build,
+    check_builder,
+    check_count,
+    check_counter,
+    check_plan,
+    check_strategy,
+)
+from jingwei.testing.machines import LogMachine
+
+__all__ = [
+    "BuildMachine",
+    "LogMachine",
+    "check_build",
+    "check_builder",
+    "check_count",
+    "check_counter",
+    "check_plan",
+    "check_strategy",
+]

@@ -132,7 +132,7 @@ def test_diagnose_lists_and_ends_with_the_log_code(jingwei: Run, tmp_path: Path)
     assert (Exit.OK, {"violations": [], "admits": None}) == (sound.code, sound.json)
     assert Exit.LOG == broken.code
     assert ["Unconfirmed"] == [v["kind"] for v in json.loads(broken.out)["violations"]]
-    assert "Unconfirmed" in jingwei("diagnose", "--pretty", damaged).out.decode()
+    assert "unconfirmed work" in jingwei("diagnose", "--pretty", damaged).out.decode()
 
 
 def test_build_gives_a_request_that_explain_shows(jingwei: Run, tmp_path: Path) -> None:
@@ -372,3 +372,57 @@ def test_a_report_is_asked_for_where_system_texts_are_taken_from_it(jingwei: Run
     refused = jingwei("build", DEMO, "--current", "x", "--system-from", DEMO)
 
     assert Exit.DECODE == refused.code
+
+
+def test_a_missing_event_is_one_row_with_its_cause(jingwei: Run, tmp_path: Path) -> None:
+    lines = DEMO.read_bytes().splitlines(keepends=True)
+    gap, doubled = tmp_path / "gap.jsonl", tmp_path / "doubled.jsonl"
+    gap.write_bytes(b"".join(lines[:49] + lines[50:]))
+    doubled.write_bytes(b"".join(lines[:20] + lines[19:]))
+
+    missing = jingwei("diagnose", "--pretty", gap).out.decode()
+    added = jingwei("diagnose", "--pretty", doubled).out.decode()
+
+    assert "93 events in a row have a seq that is 1 too high" in missing
+    assert "1 event is missing just before" in missing
+    assert "124 events in a row have a seq that is 1 too low" in added
+    assert "doubled or added" in added
+
+
+def test_what_would_admit_a_log_is_an_option(jingwei: Run, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    kinds = ({"type": "user_message", "text": "x"}, {"type": "done", "status": "completed"})
+    log.write_text(
+        "".join(
+            json.dumps({"event_id": f"e{i}", "session_id": "s", "turn_id": "t", "seq": i, "kind": kind})
+            + "\n"
+            for i, kind in enumerate(kinds)
+        )
+    )
+
+    assert "--legacy-replies omit" in jingwei("diagnose", "--pretty", log).out.decode()
+    assert Exit.OK == jingwei("project", log, "--legacy-replies", "omit").code
+
+
+def test_an_option_that_a_spec_would_overrule_is_refused(jingwei: Run, tmp_path: Path) -> None:
+    ended = jingwei("build", DEMO, "--spec", tmp_path / "spec.json", "--window", "100")
+
+    assert Exit.USAGE == ended.code
+    assert "--window" in ended.err
+
+
+def test_the_version_is_told(jingwei: Run) -> None:
+    assert b"jingwei 0.1.0\n" == jingwei("--version").out
+
+
+def test_the_wrong_file_is_told_from_a_broken_one(jingwei: Run) -> None:
+    assert "is this a report" in jingwei("explain", DEMO).err
+
+
+def test_a_report_that_cannot_be_written_is_one_sentence(jingwei: Run, tmp_path: Path) -> None:
+    chat = tmp_path / "chat.json"
+    chat.write_text(json.dumps(CHAT))
+    ended = jingwei("import", "openai-chat", chat, "--lenient", "--report", tmp_path / "no" / "report.json")
+
+    assert Exit.FILE == ended.code
+    assert "folder" in ended.err
