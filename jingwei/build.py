@@ -160,7 +160,7 @@ def build(
         A request for which `system + messages + constraint + template + output_reserve +
         safety_margin <= window` holds by `counter` (B5, B7), or one of `BuildFailure`.
     """
-    refused = inputs_failure(_size_of(history), inputs)
+    refused = inputs_failure(history, inputs)
     if refused is None:
         refused = _open_turn_failure(history.turns) or _pins_failure(history.turns, inputs)
     if refused is None:
@@ -184,7 +184,7 @@ def build_foreign(
     calls `build`; only the order in which several faults are told differs.
     """
     whole = admitted(history)
-    refused = inputs_failure(_size_of(whole), inputs)
+    refused = inputs_failure(whole, inputs)
     if refused is None:
         refused = (
             _not_admitted(turns_failure(history))
@@ -200,35 +200,13 @@ def build_foreign(
 # --- checks before any trimming (B2) --------------------------------------------------------------
 
 
-@final
-@attrs.frozen(kw_only=True)
-class _HistorySize:
-    """What the first checks look at, of any history."""
-
-    version: int
-    groups: int
-    turns: int
-    canonical_bytes: int
-    messages: int
-
-
-def _size_of(history: Projection) -> _HistorySize:
-    return _HistorySize(
-        version=history.algorithm_version,
-        groups=history.group_count,
-        turns=len(history.turns),
-        canonical_bytes=history.canonical_bytes,
-        messages=history.message_count,
-    )
-
-
-def inputs_failure(size: _HistorySize, inputs: BuildInputs) -> BuildFailure | None:
+def inputs_failure(history: Projection, inputs: BuildInputs) -> BuildFailure | None:
     """The checks of B2 that do not look into the history, in their order."""
     return (
         _zero_limit_failure(inputs.limits)
         or target_failure(inputs.target, inputs.budget)
-        or _limit_failure(size, inputs)
-        or _version_failure(size)
+        or _limit_failure(history, inputs)
+        or _version_failure(history)
         or _current_failure(inputs.current)
     )
 
@@ -256,18 +234,18 @@ def target_failure(target: ContextTarget, budget: ContextBudget) -> InvalidInput
     return UnverifiedCount(reason=UnverifiedReason.OUTPUT_EVIDENCE)
 
 
-def _limit_failure(size: _HistorySize, inputs: BuildInputs) -> LimitExceeded | None:
+def _limit_failure(history: Projection, inputs: BuildInputs) -> LimitExceeded | None:
     limits = inputs.limits
     own = [*_system_messages(inputs), *inputs.current]
     needs = (
-        (Bound.GROUPS, limits.max_groups, size.groups),
-        (Bound.TURNS, limits.max_turns, size.turns),
+        (Bound.GROUPS, limits.max_groups, history.group_count),
+        (Bound.TURNS, limits.max_turns, len(history.turns)),
         (
             Bound.INPUT_BYTES,
             limits.max_input_bytes,
-            size.canonical_bytes + sum(map(message_bytes, own)) + constraint_bytes(inputs.constraint),
+            history.canonical_bytes + sum(map(message_bytes, own)) + constraint_bytes(inputs.constraint),
         ),
-        (Bound.MESSAGES, limits.max_messages, size.messages + len(own)),
+        (Bound.MESSAGES, limits.max_messages, history.message_count + len(own)),
     )
     for what, limit, actual in needs:
         if actual > limit:
@@ -275,8 +253,8 @@ def _limit_failure(size: _HistorySize, inputs: BuildInputs) -> LimitExceeded | N
     return None
 
 
-def _version_failure(size: _HistorySize) -> InvalidInput | None:
-    if size.version == ALGORITHM_VERSION:
+def _version_failure(history: Projection) -> InvalidInput | None:
+    if history.algorithm_version == ALGORITHM_VERSION:
         return None
     reason = InvalidInputReason.UNSUPPORTED_PROJECTION_VERSION
     return _invalid(reason, "/projection/algorithm_version")
@@ -524,8 +502,10 @@ class _Fit:
             return SearchState(search=self.search, last=self.draft.steps)
         if isinstance(self.counter, AdditiveCounter):
             needed = _needed_by_costs(self.draft, self.counter, self.available)
-            guess = min(max(needed - 1, 0), self.draft.steps)
-            guess = self.draft.steps if needed > self.draft.steps else guess
+            # One less than is needed should not fit, and closes the search from below; an impossible
+            # budget is known after one count.
+            last = self.draft.steps
+            guess = last if needed > last else max(needed - 1, 0)
             return SearchState(search=self.search, last=self.draft.steps, guess=guess, trusted=True)
         guess = self.sizes.needed(1, 4, self.available)
         return SearchState(search=self.search, last=self.draft.steps, guess=guess)

@@ -23,6 +23,7 @@ C1: Final = "properties/test_counting.py::TestCountersC1::"
 C2: Final = "properties/test_counting.py::TestByteHeuristicC2::"
 C3: Final = "properties/test_counting.py::TestByteBoundC3::"
 C6: Final = "properties/test_counting.py::TestAdditiveC6::"
+B1: Final = "properties/test_build.py::TestInputsB1::"
 B2: Final = "properties/test_build.py::TestChecksBeforeTrimmingB2::"
 B3: Final = "properties/test_build.py::TestRequestB3::"
 B4: Final = "properties/test_build.py::TestAnswersOfACounterB4::"
@@ -196,6 +197,22 @@ ROWS: Final[tuple[Planted, ...]] = (
         C6 + "test_the_count_is_the_sum_of_the_costs",
     ),
     Planted(
+        "B1",
+        "half as many groups by default",
+        "jingwei/limits.py",
+        "BUILD_GROUPS_MAX: Final = 4096",
+        "BUILD_GROUPS_MAX: Final = 2048",
+        B1 + "test_the_defaults_are_the_numbers_of_the_rule",
+    ),
+    Planted(
+        "B1",
+        "a build is hard by default",
+        BUDGET,
+        "mode: BudgetMode = BudgetMode.SOFT",
+        "mode: BudgetMode = BudgetMode.HARD",
+        B1 + "test_by_default_a_build_is_soft_without_margin_and_pins_nothing",
+    ),
+    Planted(
         "B2",
         "a limit refuses what it names",
         BUILD,
@@ -359,7 +376,7 @@ ROWS: Final[tuple[Planted, ...]] = (
         "B6",
         "costs left out of the report",
         BUILD,
-        "cost=None if additive is None else additive.message_cost(message),",
+        "cost=None if additive is None else _in_range(additive.message_cost(message)),",
         "cost=None,",
         B6 + "test_sent_messages_have_their_roles_digests_and_costs",
     ),
