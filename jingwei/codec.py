@@ -262,10 +262,11 @@ class Declarations:
 
         def read(value: object, _: object) -> object:
             found = _members(value)
-            chosen = hooks.get(cast(str, found.get(tag)))
-            if chosen is None:
+            name = found.get(tag)
+            if type(name) is not str or name not in hooks:
                 raise _Refused
-            return chosen[0](found, chosen[1])
+            from_members, cls = hooks[name]
+            return from_members(found, cls)
 
         self._converter.register_structure_hook_func(lambda cls: cls == union, read)
 
@@ -365,8 +366,8 @@ class RecordCodec:
         """
         try:
             return self._dialects[_Dialect.EXACT].read(pairs, cls)
-        except (_Refused, KeyError):
-            return None
+        except (_Refused, KeyError, RecursionError):
+            return None  # also where a caller has left little stack: the slow passes use none
 
     def write(self, record: object) -> JsonValue:
         """The plain JSON value of a declared record, keys in the order of W8."""

@@ -5,6 +5,7 @@ from importlib import resources
 from typing import Annotated, Final, NoReturn, TypeAlias
 
 import typer
+from rich.text import Text
 
 import jingwei
 from jingwei import batch as batch_contract
@@ -100,6 +101,12 @@ def run() -> int:
     except FileFault as fault:
         note(f"jingwei: {fault.fault.what}\n  {fault.fault.hint}")
         return Exit.FILE
+    except MemoryError:
+        note("jingwei: out of memory\n  a line or document is too large for this machine")
+        return Exit.FILE
+    except OSError as error:  # what typer or rich could not write themselves
+        note(f"jingwei: {error.strerror or error}")
+        return Exit.FILE
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else Exit.OK
     return Exit.OK
@@ -112,7 +119,7 @@ def check(log: Log, session: Session = None, pretty: Pretty = False) -> None:
     for violation in log_violations(source.session, source):
         fail(say_log(violation), Exit.LOG, log_failure_value(violation))
     if pretty:
-        show(f"{source.count:,} events of session {source.session!r}: decoded, in order, unique")
+        show(Text(f"{source.count:,} events of session {source.session!r}: decoded, in order, unique"))
     else:
         emit({"session_id": source.session, "events": source.count, "last_event": source.last})
 

@@ -141,8 +141,9 @@ def _chosen(found: ImportedConversations, wanted: str | None) -> Conversation:
     by_name = [c for c in held if c.name == wanted]
     if by_name:
         return by_name[0]
-    if wanted is not None and wanted.isdecimal() and int(wanted) < len(held):
-        return held[int(wanted)]
+    by_number = {str(number): one for number, one in enumerate(held)}
+    if wanted in by_number:
+        return by_number[wanted]
     for number, one in enumerate(held[:_LISTED]):
         note(f"  {number}: {one.name or '(the whole document)'}: {_summary(one)}")
     met = "none was chosen" if wanted is None else f"none is called {wanted!r}"

@@ -1,5 +1,6 @@
 """What a command prints: JSON for machines on standard output, words for people on standard error."""
 
+import contextlib
 import io
 import os
 import shutil
@@ -21,7 +22,10 @@ def emit(value: JsonValue) -> None:
 
 
 def emit_text(text: str) -> None:
-    """Text as UTF-8 on standard output, whatever the locale says."""
+    """Text as UTF-8 on standard output, whatever the locale says; ends the command if nobody takes it."""
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # it is where it was closed
+        note("jingwei: standard output is closed")
+        raise typer.Exit(Exit.FILE)
     data = utf8(text)
     if isinstance(data, EncodeFailed):
         fail(
@@ -42,6 +46,10 @@ def emit_text(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         note("jingwei: the reader of the output went away")
         raise typer.Exit(Exit.BROKEN_PIPE) from None
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        note(f"jingwei: standard output: {error.strerror or error}\n  the output is not complete")
+        raise typer.Exit(Exit.FILE) from None
 
 
 def fail(said: Said, code: Exit, failure: JsonValue = None) -> NoReturn:
@@ -58,14 +66,15 @@ def plural(count: int, noun: str) -> str:
 
 
 def note(text: str) -> None:
-    """A message for people on standard error."""
-    sys.stderr.buffer.write((text + "\n").encode("utf-8", "replace"))
-    sys.stderr.buffer.flush()
+    """A message for people on standard error; where that is closed or full, nobody can be told."""
+    with contextlib.suppress(OSError, AttributeError):
+        sys.stderr.buffer.write((text + "\n").encode("utf-8", "replace"))
+        sys.stderr.buffer.flush()
 
 
 def show(what: RenderableType) -> None:
     """A table for people on standard output: as wide as the terminal, or COLUMNS, or 100."""
-    terminal = sys.stdout.isatty()
+    terminal = sys.stdout is not None and sys.stdout.isatty()  # pyright: ignore[reportUnnecessaryComparison]
     width = shutil.get_terminal_size((100, 24)).columns  # COLUMNS, the terminal, or 100
     console = Console(file=io.StringIO(), width=width, highlight=False, force_terminal=terminal)
     with console.capture() as rendered:

@@ -1,10 +1,11 @@
 """Tables for people: a report, a projection, a diagnosis."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from rich.console import Group as Shown
 from rich.console import RenderableType
-from rich.markup import escape
+from rich.markup import escape as _escape
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +23,13 @@ from jingwei.messages.records import (
 from jingwei.projection.diagnose import Diagnosis, Violation
 from jingwei.projection.records import DEFAULT_CONFIG, Projection, ProjectionConfig
 from jingwei.report.records import BuildReport
+
+_CONTROLS: Final = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
+
+
+def escape(text: str) -> str:
+    """A text of a log as it may stand in a terminal: no markup of ours, no control characters of its own."""
+    return _escape(text.translate(_CONTROLS))
 
 
 def report_table(report: BuildReport) -> RenderableType:
@@ -66,7 +74,7 @@ def diagnosis_table(found: Diagnosis) -> RenderableType:
             escape(first.event_id or ""),
             escape(first.turn_id or ""),
             first.rule,
-            Text(f"{said.what}\n→ {said.hint}"),
+            escape(f"{said.what}\n→ {said.hint}"),
         )
     for warned in found.warnings:
         what = "warning: the call's arguments are no object; no build can send it"

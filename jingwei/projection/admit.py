@@ -119,7 +119,10 @@ def _matches_kind(group: ForeignGroup) -> bool:
             return True
         case GroupKind.ASSISTANT, (AssistantMessage(content=str(), tool_calls=()),):
             return True
-        case GroupKind.TOOL_EXCHANGE, (AssistantMessage(tool_calls=(call,)), ToolMessage(call_id=answered)):
+        case GroupKind.TOOL_EXCHANGE, (
+            AssistantMessage(content=None, tool_calls=(call,)),
+            ToolMessage(call_id=answered),
+        ):
             return call.id == answered
         case _:
             return False

@@ -38,6 +38,7 @@ def jingwei(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[
 
     def go(*arguments: str | Path) -> Ended:
         monkeypatch.setattr(sys, "argv", ["jingwei", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "120")
         code = run()
         out, err = capfdbinary.readouterr()
         return Ended(int(code), out, err.decode())
@@ -426,3 +427,62 @@ def test_a_report_that_cannot_be_written_is_one_sentence(jingwei: Run, tmp_path:
 
     assert Exit.FILE == ended.code
     assert "folder" in ended.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize(
+    "command", [("check",), ("project",), ("project", "--pretty"), ("build", "--current", "x")]
+)
+def test_a_full_disk_is_one_sentence(command: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "jingwei", command[0], str(DEMO), *command[1:]],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+
+    assert Exit.FILE == done.returncode
+    assert b"standard output" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_are_no_traceback(closed: str) -> None:
+    script = f'"{sys.executable}" -m jingwei check nope {closed}; echo "code $?" >&9'
+    done = subprocess.run(
+        ["sh", "-c", f"({script}) 9>&1"], capture_output=True, check=False, stdin=subprocess.DEVNULL
+    )
+
+    assert f"code {int(Exit.FILE)}" in (done.stdout + done.stderr).decode()
+    assert b"Traceback" not in done.stderr + done.stdout
+
+
+def test_ids_are_no_markup_and_no_terminal_codes(jingwei: Run, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(cancelled_turns(1).replace('"s"', '"[/x]\\u001b[31m"').replace('"t0"', '"[bold]"'))
+
+    for command in (("check", "--pretty"), ("project", "--pretty"), ("build", "--current", "x", "--pretty")):
+        shown = jingwei(command[0], log, *command[1:])
+        assert Exit.OK == shown.code
+        assert b"[/x]" in shown.out
+        assert b"\x1b" not in shown.out.replace(b"\\x1b", b"")
+
+
+def test_a_number_of_any_length_names_no_conversation(jingwei: Run, tmp_path: Path) -> None:
+    chats = tmp_path / "chats.json"
+    chats.write_text(json.dumps({"a": CHAT[1:2] + CHAT[4:5], "b": CHAT[5:] + CHAT[4:5]}))
+
+    assert Exit.USAGE == jingwei("import", "openai-chat", chats, "--conversation", "9" * 5000).code
+    assert Exit.OK == jingwei("import", "openai-chat", chats, "--conversation", "1").code
+
+
+def test_too_little_memory_is_one_sentence(jingwei: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(_: bytes) -> object:
+        raise MemoryError
+
+    monkeypatch.setattr("jingwei.cli.app.decode_log", exhausted)
+
+    ended = jingwei("diagnose", DEMO)
+    assert Exit.FILE == ended.code
+    assert "memory" in ended.err

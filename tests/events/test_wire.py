@@ -1,5 +1,7 @@
 """Session events as JSON Lines (W1 to W8). E numbers are those of the acceptance cases."""
 
+import inspect
+import sys
 from typing import Final
 
 import attrs
@@ -724,3 +726,34 @@ class TestReadingWithinBounds:
 
         assert isinstance(found, Failure)
         assert isinstance(found.failure(), DecodeFailed)
+
+
+@pytest.mark.parametrize("tag", ["[]", "{}", "5", "null", "true", '["done"]', '"nope"'])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        '{"type":TAG}',
+        '{"type":"tool_result","result":{"call_id":"c","outcome":{"status":TAG,"output":""}}}',
+        '{"type":"model_result","result":{"version":1,"call_id":"c","outcome":{"status":TAG}}}',
+        '{"type":"model_request","request":{"version":1,"call_id":"c","mode":"complete",'
+        '"input":{"messages":[{"role":TAG}],"constraint":{"mode":"text"}},'
+        '"options":{"max_tokens":null,"timeout":null,"limits":{"max_output_bytes":1,"max_tool_calls":1}}}}',
+    ],
+    ids=["type", "tool status", "model status", "role"],
+)
+def test_a_tag_of_any_type_is_a_failure_with_its_path(kind: str, tag: str) -> None:
+    failed = decode_log((line(kind.replace("TAG", tag)) + "\n").encode()).failure()
+
+    assert failed.reason in {DecodeReason.WRONG_TYPE, DecodeReason.UNKNOWN_TAG}
+    assert (failed.path or "").rsplit("/", 1)[-1] in {"type", "status", "role"}
+
+
+def test_a_caller_deep_in_its_stack_gets_its_events_all_the_same() -> None:
+    """The fast door may run out of stack where the slow passes, which use none, do not."""
+    data = (line('{"type":"plan_ready","plan":' + '{"a":' * 100 + "1" + "}" * 100 + "}") + "\n").encode()
+
+    def deep(levels: int) -> bool:
+        return deep(levels - 1) if levels else decode_log(data) == decode_log(data)
+
+    room = sys.getrecursionlimit() - len(inspect.stack())
+    assert all(deep(room - left) for left in range(90, 200, 10))

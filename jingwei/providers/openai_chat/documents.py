@@ -5,7 +5,8 @@ of a benchmark), with `request` and `response` or their `….json` bundle, or wi
 of dialogues by name; an array of any of these, or JSON Lines with one on each line.
 """
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, final
 
 import attrs
@@ -187,46 +188,87 @@ def _in_dialogues(value: Mapping[str, JsonValue], steps: tuple[str | int, ...]) 
 @final
 @attrs.frozen(kw_only=True)
 class _Asked:
-    """One request of a recording, and what came back."""
+    """One request of a recording, and what came back.
+
+    `prefixes[n]` stands for its first n messages: a digest over them, so that whether one request starts
+    with the messages of another is one look-up, however long the recording.
+    """
 
     index: int
     messages: tuple[JsonValue, ...]
-    texts: tuple[str, ...]
+    prefixes: tuple[bytes, ...]
     response: JsonValue
+    failed: bool
 
-    def follows(self, earlier: "_Asked") -> bool:
-        """A request goes on where an earlier one was: it starts with its messages.
 
-        The same messages again are a second try only after an error; otherwise another conversation
-        began with the same words.
+@final
+class _Open:
+    """The conversations of a recording that no later request has taken up yet."""
+
+    def __init__(self) -> None:
+        self._asked = dict[int, _Asked]()
+        self._by_messages = dict[bytes, dict[int, None]]()
+        self._failed = dict[bytes, dict[int, None]]()
+
+    def take(self, asked: _Asked) -> None:
+        """Put a request in the place of the latest one that it goes on from, or beside all others.
+
+        A request goes on from an earlier one if it starts with its messages. The same messages again are
+        a second try only after an error; otherwise another conversation began with the same words.
         """
-        longer = len(self.texts) > len(earlier.texts) or _error_of(earlier.response) is not None
-        return longer and self.texts[: len(earlier.texts)] == earlier.texts
+        *shorter, whole = asked.prefixes
+        found = [self._by_messages.get(prefix) for prefix in shorter] + [self._failed.get(whole)]
+        latest = max((next(reversed(places)) for places in found if places), default=None)
+        if latest is not None:
+            self._drop(self._asked.pop(latest))
+        self._asked[asked.index] = asked
+        for places in self._places(asked):
+            places[asked.index] = None
+
+    def values(self) -> Iterable[_Asked]:
+        """What is left, in the order of the recording."""
+        return self._asked.values()
+
+    def _drop(self, earlier: _Asked) -> None:
+        for places in self._places(earlier):
+            del places[earlier.index]
+
+    def _places(self, asked: _Asked) -> list[dict[int, None]]:
+        whole = asked.prefixes[-1]
+        held = [self._by_messages.setdefault(whole, {})]
+        return [*held, self._failed.setdefault(whole, {})] if asked.failed else held
 
 
 def _in_exchanges(exchanges: Sequence[JsonValue], steps: tuple[str | int, ...]) -> Found | None:
     """Each conversation of a recording: its last request, with the response."""
-    last, skipped = list[_Asked](), list[str]()
+    last, skipped = _Open(), list[str]()
     for index, exchange in enumerate(exchanges):
         request = exchange.get("request") if isinstance(exchange, Mapping) else None
         messages = _messages_of(request)
         if messages is None or not isinstance(exchange, Mapping):
             skipped.append(pointer((*steps, index)))
             continue
-        asked = _Asked(
-            index=index,
-            messages=tuple(messages),
-            texts=tuple([canonical(message) for message in messages]),
-            response=exchange.get("response"),
+        response = exchange.get("response")
+        last.take(
+            _Asked(
+                index=index,
+                messages=tuple(messages),
+                prefixes=_prefixes(messages),
+                response=response,
+                failed=_error_of(response) is not None,
+            )
         )
-        earlier = next((at for at in reversed(range(len(last))) if asked.follows(last[at])), None)
-        if earlier is not None:
-            del last[earlier]
-        last.append(asked)
-    if not last:
-        return None
-    parts = [_one((*steps, asked.index), asked.messages, asked.response) for asked in last]
-    return attrs.evolve(_joined(parts), skipped=tuple(skipped))
+    parts = [_one((*steps, asked.index), asked.messages, asked.response) for asked in last.values()]
+    return attrs.evolve(_joined(parts), skipped=tuple(skipped)) if parts else None
+
+
+def _prefixes(messages: Sequence[JsonValue]) -> tuple[bytes, ...]:
+    """A digest of the first 0, 1, 2 … messages."""
+    chain = [b""]
+    for message in messages:
+        text = canonical(message).encode()
+        chain.append(hashlib.sha256(chain[-1] + len(text).to_bytes(8) + text).digest())
+    return tuple(chain)
 
 
 # --- one conversation ---------------------------------------------------------------------------
