@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
+# What makes mutants is no part of .venv: nothing else needs it.
+MUTATION_STAMP := build/mutation/tools/.installed
+
 # The module that writes the generated part of docs/.
 GENERATE_DOCS ?= docs.generate
 
@@ -26,7 +29,7 @@ CODE := $(wildcard jingwei tests properties benchmarks docs)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint format types contracts unit properties properties-deep fuzz docs-code \
-	bench docs changelog lock clean
+	bench mutation mutation-sample docs changelog lock clean
 
 help: ## say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -86,8 +89,20 @@ docs-code: $(STAMP) ## run the code that stands in docs/ and the README
 bench: $(STAMP) ## what benchmarks/ measures, in one run
 	$(BIN)/python -m benchmarks
 
+mutation: $(MUTATION_STAMP) ## how many small changes of jingwei the properties notice (hours; goes on where it stopped)
+	$(BIN)/python -m properties.mutation run
+
+mutation-sample: $(MUTATION_STAMP) ## the same for 60 of them, always the same ones
+	$(BIN)/python -m properties.mutation sample
+
+$(MUTATION_STAMP): properties/mutation/requirements.txt | $(STAMP)
+	rm -rf $(@D)
+	$(PIP) install --quiet --quiet --no-deps --require-hashes --target $(@D) -r $<
+	touch $@
+
 docs: $(STAMP) ## write the generated part of docs/ anew
 	$(BIN)/python -m $(GENERATE_DOCS)
+	$(BIN)/python -m properties.generate
 
 changelog: $(STAMP) ## show what the next entry of CHANGELOG.md will say
 	$(BIN)/towncrier build --draft

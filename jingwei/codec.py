@@ -34,7 +34,7 @@ from jingwei.jsontext import (
     value_of_pairs,
     within_depth,
 )
-from jingwei.limits import JSON_DEPTH_MAX, TOKENS_BOUND
+from jingwei.limits import FREE_JSON_LEVELS, JSON_DEPTH_MAX, TOKENS_BOUND
 from jingwei.outcome import Failure, Outcome, Success
 
 _Record = TypeVar("_Record")
@@ -145,10 +145,6 @@ class _Refused(Exception):
     def __init__(self, *problems: RecordProblem) -> None:
         super().__init__()
         self.problems = problems
-
-
-FREE_JSON_LEVELS: Final = JSON_DEPTH_MAX - 16
-"""Levels that free JSON may take in the fast door: no record puts it deeper than 16 levels down."""
 
 
 class _Dialect(enum.Enum):

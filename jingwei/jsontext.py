@@ -149,10 +149,12 @@ def parse_pairs(text: str) -> object:
 
 def value_of_pairs(pairs: object, levels: int = JSON_DEPTH_MAX) -> JsonValue | NotCanonical:
     """A value of `parse_pairs` with objects as dicts; `NotCanonical.TEXT` for equal keys or more levels."""
+    if not levels and (type(pairs) is tuple or type(pairs) is list):
+        return NotCanonical.TEXT
     if type(pairs) is tuple:
         found = dict[str, JsonValue]()
         for key, child in cast("tuple[tuple[str, object], ...]", pairs):
-            value = value_of_pairs(child, levels - 1) if levels else NotCanonical.TEXT
+            value = value_of_pairs(child, levels - 1)
             if isinstance(value, NotCanonical) or key in found:
                 return NotCanonical.TEXT
             found[key] = value
@@ -160,7 +162,7 @@ def value_of_pairs(pairs: object, levels: int = JSON_DEPTH_MAX) -> JsonValue | N
     if type(pairs) is list:
         items = list[JsonValue]()
         for child in cast("list[object]", pairs):
-            value = value_of_pairs(child, levels - 1) if levels else NotCanonical.TEXT
+            value = value_of_pairs(child, levels - 1)
             if isinstance(value, NotCanonical):
                 return NotCanonical.TEXT
             items.append(value)
@@ -265,12 +267,12 @@ def _integers_bounded(text: str) -> bool:
     return len(text) <= INTEGER_DIGITS_MAX or sys.get_int_max_str_digits() == INTEGER_DIGITS_MAX
 
 
-def within_depth(text: str, value: JsonValue) -> bool:
-    """No container of a value, whose canonical text is given, is more than 128 levels down (W6)."""
-    if text.count("{") + text.count("[") <= JSON_DEPTH_MAX:
+def within_depth(text: str, value: JsonValue, levels: int = JSON_DEPTH_MAX) -> bool:
+    """No container of a value, whose canonical text is given, is more than so many levels down (W6)."""
+    if text.count("{") + text.count("[") <= levels:
         return True
     level: list[JsonValue] = [value]
-    for _ in range(JSON_DEPTH_MAX):
+    for _ in range(levels):
         level = [child for parent in level for child in _children(parent)]
         if not level:
             return True

@@ -15,6 +15,9 @@ JSON_DEPTH_MAX: Final = 128
 """Containers inside each other, the event object being depth 1 (W6): the depth at which serde, the
 writer of the logs that the seeds describe, stops reading too."""
 
+FREE_JSON_LEVELS: Final = JSON_DEPTH_MAX - 16
+"""Levels of free JSON that fit into every record and document: none puts it deeper than 16 levels down."""
+
 INTEGER_DIGITS_MAX: Final = 4300
 """Digits of one integer (W6): CPython's own default, held whatever the running interpreter is set to."""
 

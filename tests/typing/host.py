@@ -1,9 +1,9 @@
 """A pretend host application, never run: mypy strict with and without the returns plugin and pyright
 strict must accept it whole, and see in it the types that `assert_type` names.
 
-It reads a log, projects it, builds a request under its own counter and strategy, swaps projector and
-builder for its own, and tells every failure apart: each `match` below is closed by `assert_never`, so
-that a new failure record is an error here.
+It reads a log, diagnoses and projects it, builds a request under its own counter and strategy or under one
+of the house, swaps projector and builder for its own, imports transcripts, and tells every failure apart:
+each `match` below is closed by `assert_never`, so that a new failure record is an error here.
 """
 
 import sys
@@ -44,7 +44,7 @@ from jingwei import (
     TokenCounter,
     UserMessage,
 )
-from jingwei.codec import EncodeFailed
+from jingwei.codec import DecodeReason, EncodeFailed
 from jingwei.events.records import (
     AssistantDelta,
     AssistantReply,
@@ -78,6 +78,7 @@ from jingwei.messages.failures import (
     ToolNotVisible,
     UnmatchedToolResult,
 )
+from jingwei.projection.diagnose import Warned
 from jingwei.projection.failures import (
     AdmissionReason,
     InvalidConfig,
@@ -85,6 +86,47 @@ from jingwei.projection.failures import (
     MissingReply,
     NotAdmitted,
     Unconfirmed,
+)
+from jingwei.providers.openai_chat import (
+    AmbiguousResult,
+    BadArguments,
+    BadArgumentText,
+    BadField,
+    BlankSessionId,
+    CallWithoutResult,
+    ContentNotText,
+    Conversation,
+    ConversationFailure,
+    EarlierText,
+    EmptyArguments,
+    ImportedConversation,
+    ImportedConversations,
+    ImportFailure,
+    ImportOptions,
+    InstructionRole,
+    LegacyFunction,
+    MessageBeforeUser,
+    NoConversation,
+    NoId,
+    NotAConversation,
+    NoUserMessage,
+    PartNotText,
+    ReasoningPresent,
+    RefusedConversation,
+    Remedy,
+    RepeatedCallId,
+    ResultAfterTurn,
+    ResultWithoutCall,
+    SecondResult,
+    SilentAssistant,
+    TextBesideCalls,
+    TurnWithoutReply,
+    UnansweredTurn,
+    UnknownRole,
+    UnusableResponse,
+    import_transcript,
+    lenient_options,
+    remedies,
 )
 from jingwei.recount import Reverified, ReverifyFailure, Verdict
 from jingwei.report.failures import (
@@ -99,6 +141,7 @@ from jingwei.report.failures import (
 )
 from jingwei.report.records import BuildReport
 from jingwei.request.counting import AdditiveCounter
+from jingwei.request.remembering import RememberingCounter
 from jingwei.selection.records import Candidate, DropTurn, InvalidPlan, Plan, PlanStep, Room
 from jingwei.selection.search import Search
 
@@ -190,8 +233,44 @@ def words_of(message: ModelMessage) -> list[str]:
             assert_never(message)
 
 
-COUNTERS: tuple[TokenCounter, ...] = (WordCounter(), FlatCounter(each=3), jingwei.ByteHeuristicCounter())
-ADDITIVE: tuple[AdditiveCounter, ...] = (FlatCounter(each=3), jingwei.ByteHeuristicCounter())
+def rendered(request: GenerationRequest) -> Outcome[jingwei.RenderedPrompt, CountRefused]:
+    """What the host's template writes."""
+    if isinstance(request.constraint, jingwei.JsonSchemaConstraint):
+        return Failure(CountRefused(reason="the template knows no schemas"))
+    lines = [" ".join(words_of(message)) for message in request.messages]
+    return Success(jingwei.RenderedPrompt(text="\n".join(lines), special_tokens=2 * len(lines)))
+
+
+BOUND = jingwei.ByteBoundCounter(
+    model="host-model",
+    template_revision="1",
+    normalization=jingwei.Normalization.NFC,
+    json_factor=jingwei.JsonFactor(numerator=3, denominator=2),
+    allowance=jingwei.FramingAllowance(
+        message=jingwei.Allowance(bytes=8, specials=2),
+        call=jingwei.Allowance(bytes=32),
+        tool=jingwei.Allowance(bytes=32),
+        request=jingwei.Allowance(specials=3),
+    ),
+)
+RENDERED = jingwei.RenderedByteBoundCounter(model="host-model", template_revision="1", render=rendered)
+REMEMBERED = RememberingCounter(BOUND, memory_chars=1_000_000)
+
+COUNTERS: tuple[TokenCounter, ...] = (
+    WordCounter(),
+    FlatCounter(each=3),
+    jingwei.ByteHeuristicCounter(template_tokens=5),
+    BOUND,
+    RENDERED,
+    REMEMBERED,
+)
+ADDITIVE: tuple[AdditiveCounter, ...] = (
+    FlatCounter(each=3),
+    jingwei.ByteHeuristicCounter(),
+    BOUND,
+    REMEMBERED,
+    RememberingCounter(FlatCounter(each=2)),
+)
 STRATEGIES: tuple[Strategy, ...] = (LargestFirst(keep_last=2), jingwei.OldestTurnFirst())
 
 
@@ -360,6 +439,87 @@ def own_history(data: bytes) -> str:
             assert_never(admitted)
 
 
+def foreign_build(data: bytes, inputs: BuildInputs) -> Outcome[BuiltContext, BuildFailure] | DecodeFailed:
+    """From another process's projection straight to a request."""
+    decoded = jingwei.decode_projection(data)
+    match decoded:
+        case Success(foreign):
+            assert_type(foreign, jingwei.ForeignProjection)
+            return jingwei.build_foreign(foreign, inputs, BOUND, strategy=LargestFirst(keep_last=1))
+        case Failure(failed):
+            return failed
+        case _:
+            assert_never(decoded)
+
+
+def admitting(session_id: SessionId, log: SessionLog) -> ProjectionConfig | None:
+    """The configuration under which a log projects, after telling what is wrong with it."""
+    found = jingwei.diagnose(session_id, log)
+    assert_type(found, jingwei.Diagnosis)
+    for violation in found.violations:
+        assert_type(violation, jingwei.Violation)
+        assert_type(violation.seq, int | None)
+        sys.stdout.write(f"{violation.rule}: {told_projection(violation.failure)}\n")
+    for warned in found.warnings:
+        assert_type(warned, Warned)
+        sys.stdout.write(f"{warned.event_id}: {told_shape(warned.failure)}\n")
+    return found.admits if found.violations else ProjectionConfig()
+
+
+# --- transcripts of other systems ---------------------------------------------------------------------
+
+PATIENT = ImportOptions(
+    session_id=SessionId("host"),
+    unanswered_turn=UnansweredTurn.OPEN_LAST,
+    bad_arguments=BadArgumentText.WRAP_TEXT,
+)
+
+
+def imported(data: bytes, options: ImportOptions = PATIENT) -> dict[str, SessionLog]:
+    """The conversations of a file by name; those that are refused are told."""
+    document = import_transcript(data, options)
+    match document:
+        case Success(found):
+            assert_type(found, ImportedConversations)
+            return dict(entry for one in found.conversations for entry in taken(one))
+        case Failure(failed):
+            sys.stdout.write(told_import(failed))
+            return {}
+        case _:
+            assert_never(document)
+
+
+def taken(conversation: Conversation) -> Iterator[tuple[str, SessionLog]]:
+    match conversation:
+        case ImportedConversation(name=name, log=log, report=report):
+            sys.stdout.write(f"{report.turns} turns, open: {report.open_turn}")
+            yield name, log
+        case RefusedConversation(failures=failures):
+            for failure in failures:
+                sys.stdout.write(told_import(failure) + told_remedies(failure))
+        case _:
+            assert_never(conversation)
+
+
+def system_texts(conversation: ImportedConversation) -> tuple[str, ...]:
+    """The system's texts; a developer's are left to the host."""
+    return tuple(
+        instruction.text
+        for instruction in conversation.instructions
+        if instruction.role is InstructionRole.SYSTEM
+    )
+
+
+def told_remedies(failure: ConversationFailure) -> str:
+    found = remedies(failure)
+    assert_type(found, tuple[Remedy, ...])
+    return "; ".join(f"{remedy.option}={remedy.choice}" for remedy in found)
+
+
+def everything(data: bytes) -> int:
+    return len(imported(data, lenient_options(SessionId("host"))))
+
+
 def arguments(value: object) -> Json | None:
     made = jingwei.json_of(value)
     parsed = jingwei.parse_json("{}")
@@ -406,7 +566,27 @@ def told_event(kind: EventKind) -> str:
 def told_decoding(failure: DecodeFailed) -> str:
     assert_type(failure.line, int | None)
     assert_type(failure.path, str | None)
-    return f"{failure.reason.value} in line {failure.line}: {failure.expected}, not {failure.actual}"
+    return f"{told_reason(failure.reason)} in line {failure.line}: {failure.expected}, not {failure.actual}"
+
+
+def told_reason(reason: DecodeReason) -> str:
+    match reason:
+        case DecodeReason.INVALID_UTF8 | DecodeReason.BOM | DecodeReason.LONE_SURROGATE:
+            return "not text"
+        case DecodeReason.INVALID_JSON | DecodeReason.NON_FINITE | DecodeReason.DUPLICATE_KEY:
+            return "not JSON"
+        case DecodeReason.TOO_DEEP | DecodeReason.INTEGER_TOO_LONG:
+            return "too much"
+        case DecodeReason.BLANK_LINE | DecodeReason.TORN_LAST_LINE | DecodeReason.NOT_AN_OBJECT:
+            return "not a line"
+        case DecodeReason.MISSING_KEY | DecodeReason.UNKNOWN_KEY:
+            return "keys"
+        case DecodeReason.WRONG_TYPE | DecodeReason.OUT_OF_RANGE:
+            return "values"
+        case DecodeReason.UNKNOWN_TAG | DecodeReason.UNKNOWN_ENUM | DecodeReason.UNSUPPORTED_VERSION:
+            return "a newer writer"
+        case _:
+            assert_never(reason)
 
 
 def told_log(failure: LogFailure) -> str:
@@ -532,6 +712,49 @@ def told_admission(reason: AdmissionReason) -> str:
             return "groups"
         case _:
             assert_never(reason)
+
+
+def told_import(failure: ImportFailure) -> str:
+    match failure:
+        case DecodeFailed():
+            return told_decoding(failure)
+        case NotJson(path=path):
+            return path
+        case NoConversation(actual=actual) | NotAConversation(actual=actual):
+            return actual
+        case BlankSessionId():
+            return "no session"
+        case NoUserMessage(messages=count):
+            return f"{count} messages"
+        case TurnWithoutReply(index=index, can_stay_open=can):
+            return f"turn ends at {index}, {can}"
+        case CallWithoutResult(index=index, call_id=asked, name=name):
+            assert_type(asked, str | None)
+            return f"{name} {asked} at {index}"
+        case ResultWithoutCall(index=index) | ResultAfterTurn(index=index) | AmbiguousResult(index=index):
+            return f"result {index}"
+        case SecondResult(call_id=call_id) | RepeatedCallId(call_id=call_id):
+            return call_id
+        case NoId(path=path) | BadArguments(path=path) | EmptyArguments(path=path) | BadField(path=path):
+            return path
+        case (
+            TextBesideCalls(actual=actual)
+            | EarlierText(actual=actual)
+            | ContentNotText(actual=actual)
+            | PartNotText(actual=actual)
+            | LegacyFunction(actual=actual)
+            | UnknownRole(actual=actual)
+            | UnusableResponse(actual=actual)
+        ):
+            return actual
+        case ReasoningPresent(field=field):
+            return field
+        case MessageBeforeUser(role=role):
+            return role
+        case SilentAssistant(index=index):
+            return f"message {index}"
+        case _:
+            assert_never(failure)
 
 
 def main() -> None:

@@ -31,10 +31,24 @@ from jingwei import (
     TurnId,
     UserMessage,
 )
+from jingwei.codec import DecodeReason
+from jingwei.events.records import DoneEvent, EventKind, UserMessageEvent
+from jingwei.jsontext import Json
+from jingwei.limits import Bound, LimitExceeded
 from jingwei.messages.failures import EmptyMessages
-from jingwei.projection.failures import InvalidConfig, Malformed, MissingReply
-from jingwei.report.failures import DoesNotFit
+from jingwei.projection.failures import AdmissionReason, InvalidConfig, Malformed, MissingReply
+from jingwei.providers.openai_chat import (
+    BlankSessionId,
+    Conversation,
+    ImportedConversation,
+    ImportFailure,
+    ImportOptions,
+    import_transcript,
+)
+from jingwei.recount import ReverifyFailure, Verdict
+from jingwei.report.failures import CounterFailed, DoesNotFit, Overflow
 from jingwei.request.counting import AdditiveCounter
+from jingwei.request.remembering import RememberingCounter
 from jingwei.selection.records import Candidate, DropTurn, Plan, PlanStep, Room
 
 TARGET = ContextTarget(model="m", template_revision="1")
@@ -59,8 +73,38 @@ def records_are_spoken_by_name() -> None:
     BuildInputs(current=(), target=TARGET, budget=BUDGET, pinned_turns=("t1",))  # wrong
 
 
+def records_hold_what_they_say(json: Json, call: jingwei.ModelToolCall) -> None:
+    jingwei.AssistantMessage(content="x", tool_calls=[call])  # wrong
+    jingwei.AssistantMessage(content=b"x")  # wrong
+    jingwei.ToolDefinition(name="n", description="d", parameters="{}")  # wrong
+    jingwei.ToolDefinition(name="n", description="d", parameters={})  # wrong
+    jingwei.JsonSchemaConstraint(name="n", schema="{}")  # wrong
+    jingwei.NativeToolsConstraint(tools=(), choice="auto")  # wrong
+    jingwei.GenerationRequest(messages=[UserMessage(content="x")])  # wrong
+    jingwei.ProjectionConfig(legacy_replies="omit")  # wrong
+    json.text = "{}"  # wrong
+    call.name = "other"  # wrong
+    BUDGET.mode = jingwei.BudgetMode.HARD  # wrong
+
+
 class MyMessage(UserMessage):  # wrong
     """Records are final."""
+
+
+class MyLog(SessionLog):  # wrong
+    """The stages too."""
+
+
+class MyCounter(jingwei.ByteBoundCounter):  # wrong
+    """And counters: a host writes its own."""
+
+
+class MyMemory(RememberingCounter):  # wrong
+    """Also those that are no records."""
+
+
+class MyReason(DecodeReason):  # wrong
+    """The reasons are a closed list."""
 
 
 # --- stages and names ---
@@ -82,10 +126,60 @@ def stages_are_not_confused(log: SessionLog, history: Projection, inputs: BuildI
     GenerationRequest(messages=({"role": "user", "content": "x"},))  # wrong
 
 
+def names_are_not_mixed(session_id: SessionId, turn_id: TurnId, log: SessionLog) -> None:
+    jingwei.diagnose(turn_id, log)  # wrong
+    jingwei.diagnose("session", log)  # wrong
+    DropTurn(turn_id=session_id)  # wrong
+    DropTurn(turn_id="t1")  # wrong
+    BuildInputs(current=(), target=TARGET, budget=BUDGET, pinned_turns=(session_id,))  # wrong
+    jingwei.ProviderCallId(5)  # wrong
+    ImportOptions(session_id="session")  # wrong
+    ImportOptions(session_id=turn_id)  # wrong
+    ImportOptions(session_id=session_id, unanswered_turn="cancelled")  # wrong
+
+
+def doors_are_not_confused(
+    history: Projection, foreign: jingwei.ForeignProjection, inputs: BuildInputs, built: BuiltContext
+) -> None:
+    counter = jingwei.ByteHeuristicCounter()
+    jingwei.build(foreign, inputs, counter)  # wrong
+    jingwei.build_foreign(history, inputs, counter)  # wrong
+    jingwei.admit_projection(history)  # wrong
+    jingwei.reverify(built.request, TARGET, counter, BUDGET)  # wrong
+    jingwei.reverify(built, TARGET, counter)  # wrong
+    jingwei.reverify(built, "m", counter, BUDGET)  # wrong
+    import_transcript(b"[]")  # wrong
+    import_transcript(b"[]", SessionId("session"))  # wrong
+
+
 def an_outcome_is_not_its_value(data: bytes) -> int:
     found = jingwei.decode_log(data)
     print(found.events)  # wrong
     return len(found)  # wrong
+
+
+def a_failure_has_no_value(data: bytes) -> int:
+    found = jingwei.decode_log(data)
+    match found:
+        case Success(log):
+            return log.line  # wrong
+        case Failure(why):
+            return len(why.events)  # wrong
+
+
+def a_failure_is_not_built(history: Projection, inputs: BuildInputs) -> GenerationRequest:
+    built = jingwei.build(history, inputs, jingwei.ByteHeuristicCounter())
+    if isinstance(built, Failure):
+        return built.failure().request  # wrong
+    return built.unwrap()  # wrong
+
+
+def nothing_is_thrown(built: Outcome[BuiltContext, BuildFailure]) -> BuiltContext:
+    return built  # wrong
+
+
+def an_admitted_projection_is_unpacked(foreign: jingwei.ForeignProjection, inputs: BuildInputs) -> None:
+    jingwei.build(jingwei.admit_projection(foreign), inputs, jingwei.ByteHeuristicCounter())  # wrong
 
 
 def both_ways_must_be_taken(data: bytes) -> SessionLog:
@@ -109,6 +203,94 @@ def every_shape_failure_must_be_told(failure: ShapeFailure) -> str:
     if isinstance(failure, EmptyMessages):
         return "x"
     assert_never(failure)  # wrong
+
+
+def every_log_failure_must_be_told(failure: jingwei.LogFailure) -> str:
+    match failure:
+        case jingwei.WrongSession() | jingwei.WrongSequence():
+            return "x"
+        case _:
+            assert_never(failure)  # wrong
+
+
+def every_build_failure_must_be_told(failure: BuildFailure) -> str:
+    match failure:
+        case DoesNotFit() | jingwei.CountLimit() | jingwei.Overflow():
+            return "x"
+        case _:
+            assert_never(failure)  # wrong
+
+
+def every_recount_failure_must_be_told(failure: ReverifyFailure) -> str:
+    match failure:
+        case CounterFailed() | Overflow():
+            return "x"
+        case _:
+            assert_never(failure)  # wrong
+
+
+def every_import_failure_must_be_told(failure: ImportFailure) -> str:
+    match failure:
+        case BlankSessionId() | jingwei.DecodeFailed():
+            return "x"
+        case _:
+            assert_never(failure)  # wrong
+
+
+def every_admission_reason_must_be_told(failure: jingwei.NotAdmitted) -> str:
+    match failure.reason:
+        case AdmissionReason.GROUP_SHAPE | AdmissionReason.BLANK_TURN_ID:
+            return "x"
+        case _:
+            assert_never(failure.reason)  # wrong
+
+
+def every_decode_reason_must_be_told(failure: jingwei.DecodeFailed) -> str:
+    match failure.reason:
+        case DecodeReason.BOM | DecodeReason.TOO_DEEP:
+            return "x"
+        case _:
+            assert_never(failure.reason)  # wrong
+
+
+def every_bound_must_be_told(failure: LimitExceeded) -> str:
+    match failure.what:
+        case Bound.EVENTS | Bound.MESSAGES | Bound.GROUPS | Bound.TURNS:
+            return "x"
+        case _:
+            assert_never(failure.what)  # wrong
+
+
+def both_verdicts_must_be_told(verdict: Verdict) -> str:
+    match verdict:
+        case Verdict.FITS:
+            return "x"
+        case _:
+            assert_never(verdict)  # wrong
+
+
+def every_event_must_be_told(kind: EventKind) -> str:
+    match kind:
+        case UserMessageEvent() | DoneEvent():
+            return "x"
+        case _:
+            assert_never(kind)  # wrong
+
+
+def every_message_must_be_told(message: ModelMessage) -> str:
+    match message:
+        case UserMessage() | jingwei.SystemMessage() | jingwei.ToolMessage():
+            return "x"
+        case _:
+            assert_never(message)  # wrong
+
+
+def every_conversation_must_be_told(conversation: Conversation) -> str:
+    match conversation:
+        case ImportedConversation():
+            return "x"
+        case _:
+            assert_never(conversation)  # wrong
 
 
 def failures_keep_their_type(failed: ProjectionFailure) -> Outcome[BuiltContext, BuildFailure]:
@@ -158,6 +340,23 @@ class MessageCounter:
         self, target: ContextTarget, messages: tuple[ModelMessage, ...]
     ) -> Outcome[TokenCount, CountRefused]:
         return Failure(CountRefused(reason="no"))
+
+
+def rendering(request: GenerationRequest) -> str:
+    return "the prompt"
+
+
+def the_counters_of_the_house_are_checked() -> None:
+    RememberingCounter(TotalCounter())  # wrong
+    RememberingCounter(jingwei.ByteHeuristicCounter(), 5)  # wrong
+    jingwei.ByteHeuristicCounter(5)  # wrong
+    jingwei.ByteBoundCounter(model="m", template_revision="1")  # wrong
+    jingwei.FramingAllowance(message=4, call=4, tool=4, request=4)  # wrong
+    jingwei.RenderedByteBoundCounter(model="m", template_revision="1", render=rendering)  # wrong
+    sixth: AdditiveCounter = jingwei.RenderedByteBoundCounter(  # wrong
+        model="m", template_revision="1", render=lambda request: Failure(CountRefused(reason="no"))
+    )
+    print(sixth)
 
 
 def counters_are_checked() -> None:

@@ -12,7 +12,16 @@ import attrs
 
 from jingwei.codec import DecodeFailed
 from jingwei.ids import is_blank
-from jingwei.jsontext import Json, JsonProblem, JsonValue, canonical, parse_json, shortened
+from jingwei.jsontext import (
+    Json,
+    JsonProblem,
+    JsonValue,
+    canonical,
+    parse_json,
+    shortened,
+    within_depth,
+)
+from jingwei.limits import FREE_JSON_LEVELS
 from jingwei.providers.openai_chat.failures import (
     BadArguments,
     BadField,
@@ -278,6 +287,13 @@ def _read_assistant(ledger: Ledger, index: int, message: Mapping[str, JsonValue]
     return AssistantSaid(index=index, text=said, calls=calls, audits=audits)
 
 
+def kept_whole(index: int, kind: str, value: Mapping[str, JsonValue]) -> Audit:
+    """What is kept beside the conversation; as text where it is too deep to stand inside an event."""
+    text = canonical(value)
+    fits = within_depth(text, value, FREE_JSON_LEVELS)
+    return Audit(index=index, kind=kind, payload=Json(text if fits else canonical(text)))
+
+
 def _read_reasoning(ledger: Ledger, index: int, message: Mapping[str, JsonValue]) -> tuple[Audit, ...]:
     audits = list[Audit]()
     for field in REASONING_FIELDS:
@@ -287,8 +303,7 @@ def _read_reasoning(ledger: Ledger, index: int, message: Mapping[str, JsonValue]
         choice = ledger.options.reasoning
         ledger.settle(choice, ReasoningPresent(index=index, field=field), NoteKind.REASONING_UNPLACED, field)
         if choice is Unplaced.AS_AUDIT:
-            payload = Json(canonical({field: value}))
-            audits.append(Audit(index=index, kind="reasoning", payload=payload))
+            audits.append(kept_whole(index, "reasoning", {field: value}))
     return tuple(audits)
 
 
@@ -367,7 +382,7 @@ def _read_function(ledger: Ledger, index: int, path: str, value: JsonValue) -> t
 
 def _read_arguments(ledger: Ledger, index: int, path: str, value: JsonValue) -> Json | BadField:
     """The object that the text stands for; "" is read as {} under an option, never by itself."""
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and within_depth(canonical(value), value, FREE_JSON_LEVELS):
         ledger.note(NoteKind.ARGUMENTS_GIVEN_AS_OBJECT, index, path)
         return Json(canonical(value))
     if value is None or value == "":
@@ -377,11 +392,16 @@ def _read_arguments(ledger: Ledger, index: int, path: str, value: JsonValue) -> 
     if not isinstance(value, str):
         return _bad(index, path, "the text of a JSON object", value)
     parsed = parse_json(value)
-    if not isinstance(parsed, JsonProblem) and parsed.is_object:
+    if not isinstance(parsed, JsonProblem) and parsed.is_object and _fits(parsed):
         return parsed
     failure = BadArguments(index=index, path=path, actual=shortened(value))
     ledger.settle(ledger.options.bad_arguments, failure, NoteKind.ARGUMENTS_WRAPPED, value)
     return Json(canonical({"text": value}))
+
+
+def _fits(arguments: Json) -> bool:
+    """Not so deep that no event, projection or request could be written with it."""
+    return within_depth(arguments.text, arguments.value(), FREE_JSON_LEVELS)
 
 
 def _read_id(ledger: Ledger, index: int, path: str, value: JsonValue) -> str | None | BadField:

@@ -29,7 +29,7 @@ from jingwei.events.records import (
     UserMessageEvent,
 )
 from jingwei.ids import EventId, MessageId, SessionId, ToolCallId, TurnId
-from jingwei.jsontext import Json, JsonValue, canonical, shortened
+from jingwei.jsontext import JsonValue, shortened
 from jingwei.providers.openai_chat.documents import ErrorResponse
 from jingwei.providers.openai_chat.failures import (
     AmbiguousResult,
@@ -49,6 +49,7 @@ from jingwei.providers.openai_chat.messages import (
     ReadCall,
     ResultCame,
     UserSaid,
+    kept_whole,
 )
 from jingwei.providers.openai_chat.records import (
     NoteKind,
@@ -161,7 +162,7 @@ class Weaver:
         failure = MessageBeforeUser(index=index, role=role)
         self._ledger.settle(choice, failure, NoteKind.MESSAGE_BEFORE_USER_UNPLACED, role)
         if choice is Unplaced.AS_AUDIT:
-            self._before.append(_whole(index, "before_user", message))
+            self._before.append(kept_whole(index, "before_user", message))
 
     def assistant(self, said: AssistantSaid) -> None:
         """Text, calls, or both; text stands before the calls of its message."""
@@ -231,7 +232,7 @@ class Weaver:
                 came.call_id or came.name or "",
             )
         if choice is Unplaced.AS_AUDIT:
-            self._turns[-1].items.append(_whole(came.index, "stray_result", message))
+            self._turns[-1].items.append(kept_whole(came.index, "stray_result", message))
 
     def events(self, error: ErrorResponse | None) -> "Woven":
         """Every turn as events; what no turn can be settled in the ledger."""
@@ -396,7 +397,3 @@ def _runtime_ids(ledger: Ledger, calls: Sequence[_Call]) -> Iterator[tuple[_Key,
         if own is not None:
             ledger.note(NoteKind.CALL_ID_RENAMED, call.index, f"{own} -> {made}")
         yield call.key, ToolCallId(made)
-
-
-def _whole(index: int, kind: str, message: Mapping[str, JsonValue]) -> Audit:
-    return Audit(index=index, kind=kind, payload=Json(canonical(message)))
