@@ -19,4 +19,6 @@ settings.register_profile(
     database=None,
     phases=(Phase.explicit, Phase.generate),
 )
+# What mutants are looked for with: few examples, since there are thousands of mutants.
+settings.register_profile("mutation", settings.get_profile("planted"), max_examples=25)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))

@@ -39,16 +39,21 @@ BESIDE: Final[Mapping[str, Beside]] = {
     "TestLinearSearch": Beside(("B5", "R1"), _WALKED),
     "TestLogMachine": Beside(("L1", *(f"P{n}" for n in range(2, 11))), "a state machine"),
     "TestMap": Beside((), "looks at this map and not at jingwei"),
+    "TestMutantsFound": Beside(
+        ("W5", "W6", "W7", "W8", "B2"), "what mutants showed to be open, rule by rule"
+    ),
     "TestOtherProcesses": Beside(("P12", "W8", "B6", "B10"), _LAW),
     "TestOrder": Beside(("P7", "W1", "B2"), _LAW),
     "TestPlantedBugs": Beside((), "tests the properties and not jingwei"),
     "TestSmallBuilds": Beside(("B3", "B4", "B5", "B7", "R1"), "every small case, enumerated"),
-    "TestSmallLogs": Beside(("P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10"), "every small case, enumerated"),
+    "TestSmallLogs": Beside(
+        ("P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10"), "every small case, enumerated"
+    ),
     "TestStateIsAValue": Beside(("R1",), _WALKED),
     "TestTotality": Beside(("W6", "P2", "B2", "C1"), _LAW),
     "TestWhatIsKept": Beside(("B3", "B6", "B7", "B8", "R1"), _LAW),
 }
-"""Every class without a number. A part of a rule is named for what it is a part of, under the rule's class."""
+"""Every class without a number; each is named under the classes of the rules that it serves."""
 
 
 class Property(NamedTuple):
@@ -113,7 +118,9 @@ def page() -> str:
     for paragraph in paragraphs():
         if paragraph.title != title:
             title = paragraph.title
-            parts.append(f"### {title}\n\nThe paragraphs stand in [{paragraph.page}](../docs/spec/{paragraph.page}).")
+            parts.append(
+                f"### {title}\n\nThe paragraphs stand in [{paragraph.page}](../docs/spec/{paragraph.page})."
+            )
         parts.append(_held(by_number[paragraph.number], found))
     parts.append("## Beside the paragraphs\n\nClasses that restate no paragraph, and why.")
     parts += [_beside(cls) for cls in found if cls.number is None]
@@ -143,7 +150,7 @@ from the rules alone and imports none of the code that it judges.
 | command | what it does |
 | --- | --- |
 | `make properties` | the quick profile: 50 examples each, small worlds in their small form |
-| `make properties-deep` | the deep profile: 500 examples each, not the same in every run, small worlds in full |
+| `make properties-deep` | the deep profile: 500 examples each, never the same, small worlds in full |
 | `pytest properties -k P4` | the class of one paragraph |
 | `pytest properties/test_planted_bugs.py` | plants each bug of the last table, in turn |
 | `JINGWEI_PLANTED=<id> pytest -p properties.planted <property>` | runs a property against one planted bug |
@@ -170,7 +177,9 @@ def _classes_of(path: Path) -> Iterator[PropertyClass]:
 def _machine(node: ast.stmt) -> tuple[str, str] | None:
     """`TestSomething = Machine.TestCase`: both names."""
     match node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute(value=ast.Name(id=cls), attr="TestCase")):
+        case ast.Assign(
+            targets=[ast.Name(id=name)], value=ast.Attribute(value=ast.Name(id=cls), attr="TestCase")
+        ):
             return name, cls
         case _:
             return None
@@ -233,9 +242,9 @@ def _planted(rows: tuple[Planted, ...]) -> str:
         for row in sorted(rows, key=lambda row: _sorting(row.rule))
     ]
     return (
-        f"## Planted bugs\n\nEach of these {len(rows)} bugs is a small change of the source, made while the module is "
-        "imported; the property named with it must fail, with no more examples than the quick profile has. "
-        "There is at least one for each rule and for each reason to refuse bytes.\n\n"
+        f"## Planted bugs\n\nEach of these {len(rows)} bugs is a small change of the source, made while the "
+        "module is imported; the property named with it must fail, with no more examples than the quick "
+        "profile has. There is at least one for each rule and for each reason to refuse bytes.\n\n"
         "| rule | what is wrong | caught by |\n| --- | --- | --- |\n" + "\n".join(lines)
     )
 

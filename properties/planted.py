@@ -293,6 +293,70 @@ ROWS: tuple[Planted, ...] = (
         caught_by=f"{_W6}::test_each_refusal_with_its_line",
     ),
     Planted(
+        rule="W5",
+        what="a missing key is called a wrong type",
+        module=_CODEC,
+        before='_problem(DecodeReason.MISSING_KEY, f"a key {note.name!r}", "nothing"',
+        after='_problem(DecodeReason.WRONG_TYPE, f"a key {note.name!r}", "nothing"',
+        caught_by=f"{_W5}::test_a_missing_key_is_named",
+    ),
+    Planted(
+        rule="W5",
+        what="later versions are read like version 1",
+        module=_CODEC,
+        before="return type(value) is int and value == 1",
+        after="return type(value) is int and value >= 1",
+        caught_by=f"{_W5}::test_only_the_number_one_is_a_version",
+    ),
+    Planted(
+        rule="W5",
+        what="an unknown tag is read as the last one of the list",
+        module=_CODEC,
+        before="                raise _refused(DecodeReason.UNKNOWN_TAG, known, _shown(name), (tag,))\n",
+        after="                name = list(hooks)[-1]\n",
+        caught_by=f"{_W2}::test_another_tag_is_refused",
+    ),
+    Planted(
+        rule="W5",
+        what="spellings in capitals are read",
+        module=_CODEC,
+        before="        if value not in members:\n",
+        after="        value = value.lower()\n        if value not in members:\n",
+        caught_by=f"{_W3}::test_the_spellings_are_those_of_the_rule",
+    ),
+    Planted(
+        rule="W6",
+        what="bytes that are no UTF-8 are replaced",
+        module=_CODEC,
+        before="return Line(text=raw.decode(), number",
+        after='return Line(text=raw.decode(errors="replace"), number',
+        caught_by=f"{_W6}::test_each_refusal_with_its_line",
+    ),
+    Planted(
+        rule="W6",
+        what="a byte order mark is refused only where nothing follows",
+        module=_CODEC,
+        before="    if offset == 0 and raw.startswith(_BOM):\n        return DecodeFailed(",
+        after="    if offset == 0 and raw == _BOM:\n        return DecodeFailed(",
+        caught_by=f"{_W6}::test_a_byte_order_mark_is_refused_only_where_one_can_stand",
+    ),
+    Planted(
+        rule="W6",
+        what="what follows the value on its line is ignored",
+        module=_JSON,
+        before="        if self.at != len(self.text):\n",
+        after="        if self.at > len(self.text):\n",
+        caught_by=f"{_W6}::test_each_refusal_with_its_line",
+    ),
+    Planted(
+        rule="W6",
+        what="a line that is no object is called a wrong type",
+        module=_CODEC,
+        before='return _at(line, DecodeReason.NOT_AN_OBJECT, path=""',
+        after='return _at(line, DecodeReason.WRONG_TYPE, path=""',
+        caught_by=f"{_W6}::test_each_refusal_with_its_line",
+    ),
+    Planted(
         rule="W7",
         what="an integer beyond 2^53 becomes a float",
         module=_JSON,
@@ -417,7 +481,8 @@ ROWS: tuple[Planted, ...] = (
         module=_TURNS,
         before="REPEATED_CALL_ID if kind.call.id in ids.tool_calls else None",
         after="REPEATED_CALL_ID if kind.call.id in ids.tool_calls - ids.tool_results else None",
-        caught_by="properties/test_small_worlds.py",
+        caught_by="properties/test_small_worlds.py::TestSmallLogs::"
+        "test_every_log_that_has_not_failed_for_good",
     ),
     Planted(
         rule="P5",
@@ -475,7 +540,7 @@ ROWS: tuple[Planted, ...] = (
         module=_TURN,
         before="return None if self._ended in _SUCCESSFUL else OmissionReason.UNSUCCESSFUL_REPLY",
         after="return None",
-        caught_by=f"{_P}PartitionP9::test_each_event_is_somewhere_once",
+        caught_by="properties/test_small_worlds.py::TestSmallLogs::test_every_log",
     ),
     Planted(
         rule="P9",
@@ -519,5 +584,27 @@ ROWS: tuple[Planted, ...] = (
         caught_by=f"{_P}DiagnoseB10::test_one_foreign_event_is_one_violation",
     ),
 )
+
+REFUSALS: dict[str, str] = {
+    "invalid_utf8": "bytes-that-are-no-utf-8-are-replaced",
+    "bom": "a-byte-order-mark-is-refused-only-where-nothing-follows",
+    "invalid_json": "what-follows-the-value-on-its-line-is-ignored",
+    "lone_surrogate": "an-escaped-half-of-a-surrogate-pair-is-read",
+    "non_finite": "1e400-is-read-as-infinity",
+    "duplicate_key": "of-two-equal-keys-the-last-is-kept",
+    "too_deep": "the-128th-level-is-refused",
+    "blank_line": "blank-lines-are-skipped",
+    "torn_last_line": "a-piece-without-a-newline-is-lost",
+    "not_an_object": "a-line-that-is-no-object-is-called-a-wrong-type",
+    "integer_too_long": "an-integer-of-4-300-digits-is-refused",
+    "missing_key": "a-missing-key-is-called-a-wrong-type",
+    "unknown_key": "unknown-keys-are-ignored-also-where-they-are-to-be-refused",
+    "wrong_type": "true-is-read-as-1",
+    "out_of_range": "2-64-is-taken-for-a-seq",
+    "unknown_tag": "an-unknown-tag-is-read-as-the-last-one-of-the-list",
+    "unknown_enum": "spellings-in-capitals-are-read",
+    "unsupported_version": "later-versions-are-read-like-version-1",
+}
+"""The bug that is planted for each reason to refuse bytes, by its id."""
 
 _plant()

@@ -1,1 +1,1 @@
-"""Mutation testing of jingwei by `properties/` alone: `python -m properties.mutation` (see docs/mutation.md)."""
+"""Mutation testing of jingwei with `properties/` alone: `python -m properties.mutation`."""

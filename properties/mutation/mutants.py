@@ -1,4 +1,4 @@
-"""Makes the mutants: mutmut's operators over every statement of a module, also where mutmut itself makes none.
+"""Makes the mutants: mutmut's operators over all of a module, also where mutmut makes none.
 
 mutmut leaves out decorated functions, module constants and class bodies. Records and tables are a good part
 of jingwei, so only the operators are mutmut's; the walk is ours. What it leaves out stands in `_skipped`.
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-TOOLS = Path(__file__).parents[2] / "build/mutation/tools"
+TOOLS = "build/mutation/tools"
 """Where `make mutation` puts mutmut and libcst: the project itself does not need them."""
 
 _UNTOUCHED = frozenset({"isinstance", "len", "assert_never", "TypeVar", "NewType", "super"})
@@ -48,11 +48,11 @@ def mutated(source: bytes, mutant: Mutant) -> str:
     return (source[: mutant.start] + mutant.after.encode() + source[mutant.end :]).decode()
 
 
-def mutants_of(root: Path, file: str) -> tuple[Mutant, ...]:
+def mutants_of(root: Path, file: str, source: bytes) -> tuple[Mutant, ...]:
     """All mutants of a file that compile, each once, in the order of the text."""
-    if str(TOOLS) not in sys.path:
-        sys.path.append(str(TOOLS))
-    source = (root / file).read_bytes()
+    tools = str(root / TOOLS)
+    if tools not in sys.path:
+        sys.path.append(tools)
     walk = _Walk(file, source)
     found: dict[str, Mutant] = {}
     for mutant in walk.statements(walk.module.body, unit=""):
@@ -91,6 +91,9 @@ class _Walk:
             for case in node.cases:
                 if len(node.cases) > 1 and not _only_assert_never(self.module.code_for_node(case.body)):
                     yield self._mutant(case, "", owner, unit)
+        elif self._is_cast(node):  # its first argument is a type
+            yield from self.inside(node.args[1].value, owner, unit)
+            return
         else:
             for kind, operator in self.operators:
                 if isinstance(node, kind) and not self._of_types(node):
@@ -127,10 +130,13 @@ class _Walk:
         if isinstance(node, cst.Expr):
             return isinstance(node.value, cst.SimpleString | cst.ConcatenatedString)
         if isinstance(node, cst.AnnAssign):
-            return self.module.code_for_node(node.annotation.annotation) == "TypeAlias"
+            return bool(self.module.code_for_node(node.annotation.annotation) == "TypeAlias")
         if isinstance(node, cst.Call):
             return isinstance(node.func, cst.Name) and node.func.value in _UNTOUCHED
         return False
+
+    def _is_cast(self, node: Any) -> bool:
+        return isinstance(node, self.cst.Call) and self.module.code_for_node(node.func) == "cast"
 
     def _of_types(self, node: Any) -> bool:
         """Whether it is a union of types, which fails at import however it is changed."""
