@@ -40,7 +40,8 @@ BESIDE: Final[Mapping[str, Beside]] = {
     "TestLogMachine": Beside(("L1", *(f"P{n}" for n in range(2, 11))), "a state machine"),
     "TestMap": Beside((), "looks at this map and not at jingwei"),
     "TestMutantsFound": Beside(
-        ("W5", "W6", "W7", "W8", "B2"), "what mutants showed to be open, rule by rule"
+        ("W5", "W6", "W7", "W8", "P1", "P2", "M3", "C2", "C3", "B1", "B2", "B6", "B10", "R1"),
+        "what mutants showed to be open, rule by rule",
     ),
     "TestOtherProcesses": Beside(("P12", "W8", "B6", "B10"), _LAW),
     "TestOrder": Beside(("P7", "W1", "B2"), _LAW),

@@ -86,6 +86,7 @@ from jingwei.projection.records import LegacyReplies, Projection, ProjectionConf
 from jingwei.projection.split import SplitProjection, split_open_turn
 from jingwei.projection.wire import flattened, projection_value, read_config, read_projection
 from jingwei.report.failures import InvalidInput, InvalidInputReason
+from jingwei.report.wire import decode_report, encode_report
 from jingwei.request.counting import (
     Allowance,
     ByteHeuristicCounter,
@@ -781,6 +782,50 @@ class TestMutantsFound:
         assert (levels <= 126) == isinstance(encode_event(event), Success)
         assert levels <= 126 or Failure(refused) == encode_event(event)
         assert levels <= 126 or Failure(attrs.evolve(refused, index=1)) == encode_log([good, event])
+
+    @pytest.mark.parametrize("key", ["output_evidence", "safety_margin", "mode"])
+    def test_w5_a_key_with_a_default_in_code_alone_must_be_written(self, key: str) -> None:
+        """W5, B6: a report states its whole budget."""
+        report = build(history_of("tt"), inputs_of(10**6), ByteHeuristicCounter()).unwrap().report
+        value = json.loads(encode_report(report).unwrap())
+        del value["budget"][key]
+        told = DecodeFailed(
+            reason=DecodeReason.MISSING_KEY,
+            path=f"/budget/{key}",
+            expected=f"a key {key!r}",
+            actual="nothing",
+        )
+
+        assert Failure(told) == decode_report(json.dumps(value).encode())
+
+    @pytest.mark.parametrize(
+        ("before", "after", "reason"),
+        [
+            (b"}}", b"}} x", _R.INVALID_JSON),
+            (b"}}", b"}}{}", _R.INVALID_JSON),
+            ("你好".encode(), b"\\ud800", _R.LONE_SURROGATE),
+            ("你好".encode(), b"\\uDFFF.", _R.LONE_SURROGATE),
+            (b'"text":', b'"text":"","text":', _R.DUPLICATE_KEY),
+            (b'"seq":', b'"seq":1,"seq":', _R.DUPLICATE_KEY),
+            (b'"seq":', b'"x":NaN,"seq":', _R.NON_FINITE),
+            (b'"seq":', b'"x":1e400,"seq":', _R.NON_FINITE),
+            (b'"seq":', b'"x":%s,"seq":' % LONG.encode(), _R.INTEGER_TOO_LONG),
+        ],
+    )
+    def test_w6_an_event_that_is_good_otherwise_is_refused_for_one_fault(
+        self, before: bytes, after: bytes, reason: DecodeReason
+    ) -> None:
+        """W6: nothing else in the line gives the refusal away, whichever reader meets it."""
+        assert 1 == GOOD_LINE.count(before)
+        assert reason is decode_log(GOOD_LINE.replace(before, after)).failure().reason
+
+    def test_w6_width_is_no_depth(self) -> None:
+        """W6: many containers beside each other are read and written."""
+        made = json_of([[] for _ in range(300)])
+        assert isinstance(made, Json)
+        event = _event(0, "t", CustomEvent(plugin="p", kind="k", payload=made))
+
+        assert event == decode_log(encode_event(event).unwrap()).unwrap().events[0]
 
     @pytest.mark.parametrize("half", [0xD800, 0xDFFF])
     def test_w6_half_a_pair_is_named_by_its_code_point(self, half: int) -> None:

@@ -124,14 +124,17 @@ def _hunt(options: argparse.Namespace) -> int:
     for line in _lines(journal):
         if line["status"] == "killed" and line["by"] in baseline.seconds:
             order.learn(Mutant(line["id"], line["file"], line["unit"], 0, 0, 0, 0, ""), line["by"])
-    quick = [m for m in mutants if m.id not in before and m.unit]
+    seen = {m.id for m in mutants if m.unit and baseline.covering(m, at_import=False)}
+    quick = [m for m in mutants if m.id not in before and m.id in seen]
 
     def warm_work(warm: runner.Warm, mutant: Mutant, names: list[str]) -> str:
         warm.plant(mutant)
         return runner.ask(warm.items, names, baseline, options.patience)
 
     def warmly(warm: runner.Warm) -> None:
-        runner.hunt(quick, options.jobs, order, lambda m, n: warm_work(warm, m, n), told, final=False)
+        runner.hunt(
+            quick, options.jobs, order, lambda m, n: warm_work(warm, m, n), told, at_import=False, final=False
+        )
 
     warm = runner.Warm(sources, warmly)
     if quick and "warm" in options.ways:
@@ -149,12 +152,12 @@ def _hunt(options: argparse.Namespace) -> int:
 
     if "fresh" in options.ways:
         before = _settled(journal, state)
-        first = [m for m in mutants if m.id not in before and not m.unit]
-        runner.hunt(first, options.jobs, order, first_work, told, final=False)
+        first = [m for m in mutants if m.id not in before and m.id not in seen]
+        runner.hunt(first, options.jobs, order, first_work, told, at_import=True, final=False)
     if "last" in options.ways:
         before = _settled(journal, state)
         rest = [m for m in mutants if before.get(m.id) == "unsure"]
-        runner.hunt(rest, options.jobs, order, last_work, told, final=True)
+        runner.hunt(rest, options.jobs, order, last_work, told, at_import=True, final=True)
     return (
         _report(build, Path())
         if options.what == "run"
@@ -211,7 +214,7 @@ def _judged(journal: Path, mutants: dict[str, Mutant], sources: dict[str, bytes]
     """The verdict on a sample: every survivor must be known."""
     status = {line["id"]: line["status"] for line in _lines(journal)}
     known = json.loads(KNOWN.read_text(encoding="utf-8")) if KNOWN.exists() else {}
-    alive = [m for m in mutants.values() if status[m.id] in ("survived", "unseen")]
+    alive = [m for m in mutants.values() if status.get(m.id) not in KILLED]
     strangers = [m for m in alive if key(m, sources[m.file]) not in known]
     print(f"{len(mutants)} mutants, {len(mutants) - len(alive)} killed, {len(strangers)} unknown survivors")
     for mutant in strangers:

@@ -174,6 +174,7 @@ def hunt(
     work: Callable[[Mutant, list[str]], str],
     told: Callable[[Mutant, Verdict], None],
     *,
+    at_import: bool,
     final: bool,
 ) -> None:
     """Run `work` for each mutant in a fork and tell the verdicts, as they come."""
@@ -188,8 +189,8 @@ def hunt(
             told(mutant, Verdict(status, answer if status == "killed" else "", round(seconds, 2)))
 
     for mutant in mutants:
-        names = order.sorted(mutant, at_import=final)
-        if not names and final:
+        names = order.sorted(mutant, at_import=at_import)
+        if not names:
             told(mutant, Verdict("unseen", "", 0.0))
             continue
         settle(jobs)
