@@ -48,6 +48,7 @@ from jingwei.events.wire import (
 from jingwei.ids import EventId, MessageId, ProviderCallId, SessionId, ToolCallId, TurnId
 from jingwei.jsontext import (
     Json,
+    JsonProblem,
     JsonValue,
     NotJson,
     canonical,
@@ -96,7 +97,7 @@ from jingwei.request.counting import (
     RenderedByteBoundCounter,
     RenderedPrompt,
 )
-from jingwei.request.records import ContextTarget, TokenCount
+from jingwei.request.records import BudgetMode, ContextTarget, TokenBoundEvidence, TokenCount
 from jingwei.request.remembering import RememberingCounter
 from jingwei.selection.records import Candidate, DropTurn, Plan, PlanStep, Room, TurnCandidate
 from jingwei.selection.search import Search
@@ -312,6 +313,24 @@ class _Tally(_Counter):
 
 class TestMutantsFound:
     """Consequences that the other classes leave open, each found by a mutant that lived."""
+
+    @pytest.mark.parametrize("code_point", [0xD800, 0xDFFF])
+    def test_w6_names_half_a_pair_that_stands_bare_in_a_text(self, code_point: int) -> None:
+        """W6: bytes never decode to such a text, code may make one; it is told by its code point."""
+        found = parse(f'["{chr(code_point)}"]')
+
+        assert isinstance(found, JsonProblem)
+        assert ("lone_surrogate", 2, "/0", f"U+{code_point:04X}") == (
+            found.reason,
+            found.offset,
+            found.path,
+            found.actual,
+        )
+
+    def test_b1_the_words_of_a_budget_are_those_of_the_wire(self) -> None:
+        """B1, C1: hosts in other languages spell evidence and mode so."""
+        assert {"estimate", "verified_upper_bound"} == {one.value for one in TokenBoundEvidence}
+        assert {"soft", "hard"} == {one.value for one in BudgetMode}
 
     @pytest.mark.parametrize(("line", "told"), LINES)
     def test_w6_says_what_was_expected_and_met_where_a_line_is_no_object(
