@@ -19,7 +19,15 @@ import attrs
 
 from jingwei.batch import BadRequest
 from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed, EncodeReason
-from jingwei.events.failures import DuplicateEventId, LogFailure, WrongSequence, WrongSession
+from jingwei.events.failures import (
+    DuplicateEventId,
+    LogFailure,
+    WriteFailure,
+    WriteReason,
+    WriteRefused,
+    WrongSequence,
+    WrongSession,
+)
 from jingwei.events.records import (
     AssistantReply,
     ModelRequestEvent,
@@ -106,14 +114,19 @@ ADVICE: Final[Mapping[type[object], str]] = {
     WrongSequence: "A line is missing, doubled or moved. Restore the log from its store; do not renumber it.",
     DuplicateEventId: "The writer appended an event twice, or made its ids badly. If both lines are equal, a "
     "retry was not idempotent: mend the writer.",
+    WriteRefused: "Nothing was written, and the writer is as it was: offer another event. The table below "
+    "and that of [Malformed](#malformed) say what each reason asks for. From `resume_writer` or "
+    "`close_abandoned` it says that the log is damaged: `diagnose` lists everything that is wrong with it.",
     InvalidConfig: "Correct the call; the table below says which value.",
     LimitExceeded: "Raise the limit in `ProjectionConfig` or `BuildLimits` to `actual` if the machine can "
     "carry it, or split the work. Nothing was cut to make it fit.",
     Malformed: "Look at the event `event_id`; the table below says which rule it breaks. Mend the writer; "
-    "`diagnose` lists all such events of the log.",
+    "`diagnose` lists all such events of the log. Where the log must be used as it is, "
+    "`DamagedTurns.QUARANTINE` leaves the turn out whole.",
     Unconfirmed: "Find out what became of the open calls and append their results (or a failed outcome that "
-    "says what is known), then the terminal event. Until then the side effects are unknown, so the log "
-    "has no projection.",
+    "says what is known), then the terminal event; `close_abandoned` writes them where a crash cut the last "
+    "turn off. Until then the side effects are unknown, so the log has no projection. A turn in the middle "
+    "cannot be closed any more: `DamagedTurns.QUARANTINE` leaves it out whole.",
     MissingReply: "Append the complete reply before the terminal event. For old logs that never recorded "
     "it, choose `LegacyReplies.OMIT`: the turn is kept without assistant text.",
     NotAdmitted: "The projection was not made by a version 1 projector, or was changed since. Project the "
@@ -259,6 +272,26 @@ MALFORMED_REASONS: Final[Mapping[MalformedReason, Told]] = {
     ),
 }
 
+WRITE_REASONS: Final[Mapping[WriteReason, Told]] = {
+    WriteReason.BLANK_SESSION_ID: ("The session of the writer is blank.", "Name the session."),
+    WriteReason.REPEATED_EVENT_ID: (
+        "The source of ids gave an id that an earlier event has.",
+        "Mend the source, or let it begin its ids otherwise.",
+    ),
+    WriteReason.TURN_NOT_TERMINATED: (
+        "The event would begin a turn, and the last one has no end.",
+        "Write `done` or `error` of that turn first; `close_abandoned` does where it was cut off.",
+    ),
+    WriteReason.OPEN_CALLS: (
+        "A reply or an end, while a call or model request of the turn has no result.",
+        "Write the results first, or outcomes that say how the calls failed.",
+    ),
+    WriteReason.MISSING_REPLY: (
+        "The turn would end in success without a complete reply.",
+        "Write the reply first, or end the turn as cancelled or with an error.",
+    ),
+}
+
 CONFIG_REASONS: Final[Mapping[InvalidConfigReason, Told]] = {
     InvalidConfigReason.BLANK_SESSION_ID: ("The session asked for is blank.", "Name the session."),
     InvalidConfigReason.ZERO_MAX_EVENTS: ("`max_events` is zero or below.", "Set it above zero."),
@@ -282,7 +315,10 @@ ADMISSION_REASONS: Final[Mapping[AdmissionReason, Told]] = {
         "Project the log again.",
     ),
     AdmissionReason.GROUP_WITHOUT_SOURCES: ("A group names no source event.", "Project the log again."),
-    AdmissionReason.GROUP_SHAPE: ("A group's messages are not those of its kind.", "Project the log again."),
+    AdmissionReason.GROUP_SHAPE: (
+        "A group's messages are not those of its kind, or its turn is in quarantine, which has none.",
+        "Project the log again.",
+    ),
 }
 
 INPUT_REASONS: Final[Mapping[InvalidInputReason, Told]] = {
@@ -306,6 +342,10 @@ INPUT_REASONS: Final[Mapping[InvalidInputReason, Told]] = {
     ),
     InvalidInputReason.DUPLICATE_PIN: ("A turn is pinned twice.", "Name it once."),
     InvalidInputReason.UNKNOWN_PIN: ("A pinned turn is not in the history.", "Unpin it, or bring it back."),
+    InvalidInputReason.QUARANTINED_PIN: (
+        "A pinned turn is damaged and was left out whole, so that it cannot be sent.",
+        "Unpin it; `diagnose` says what is wrong with it.",
+    ),
     InvalidInputReason.UNKNOWN_GROUP_TURN: (
         "A group names a turn that is not listed.",
         "Project the log again.",
@@ -316,7 +356,7 @@ INPUT_REASONS: Final[Mapping[InvalidInputReason, Told]] = {
     ),
     InvalidInputReason.GROUP_WITHOUT_SOURCES: ("A group names no source event.", "Project the log again."),
     InvalidInputReason.GROUP_SHAPE: (
-        "A group's messages are not those of its kind.",
+        "A group's messages are not those of its kind, or its turn is in quarantine, which has none.",
         "Project the log again.",
     ),
     InvalidInputReason.ZERO_COUNT: ("The counter says that the request costs nothing.", "Mend the counter."),
@@ -358,7 +398,16 @@ PLAN_REASONS: Final[Mapping[InvalidPlanReason, Told]] = {
     InvalidPlanReason.PINNED: ("It names a pinned turn.", "Plan with the candidates, not with the history."),
     InvalidPlanReason.REPEATED: (
         "It names a candidate twice.",
-        "Name each once, over base and steps together.",
+        "Name each once, over base and steps together; it may be condensed before it is dropped.",
+    ),
+    InvalidPlanReason.ALREADY_CONDENSED: ("It condenses a candidate twice.", "Condense each once."),
+    InvalidPlanReason.NOTHING_TO_CONDENSE: (
+        "It condenses a candidate without a large result.",
+        "Ask `condensed_turn` or `condensed_exchange` first.",
+    ),
+    InvalidPlanReason.NOT_SMALLER: (
+        "What would stand instead costs no less.",
+        "Ask `is_smaller` with `Room.costs` first, as the build does.",
     ),
 }
 
@@ -373,6 +422,7 @@ BOUNDS: Final[Mapping[Bound, Told]] = {
 REASONS: Final[Mapping[type[object], tuple[tuple[enum.Enum, Told], ...]]] = {
     DecodeFailed: tuple(DECODE_REASONS.items()),
     Malformed: tuple(MALFORMED_REASONS.items()),
+    WriteRefused: tuple(WRITE_REASONS.items()),
     InvalidConfig: tuple(CONFIG_REASONS.items()),
     NotAdmitted: tuple(ADMISSION_REASONS.items()),
     InvalidInput: tuple(INPUT_REASONS.items()),
@@ -389,6 +439,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "call_id": "the id of the call; None without one.",
     "call_ids": "the calls that wait, in order.",
     "event_id": "the event's id.",
+    "exchange": "the exchange of the running turn.",
     "expected": "what would have been right.",
     "index": "which message, from 0.",
     "limit": "the configured value.",
@@ -410,6 +461,9 @@ SECTIONS: Final[tuple[tuple[str, str, tuple[type[object], ...]], ...]] = (
     ("Free JSON", "From `parse_json` and `json_of`.", (JsonProblem, NotJson)),
     ("The physical log", "`LogFailure`, from `check_log`, and from `project` among others.",
      get_args(LogFailure)),
+    ("Writing", "`WriteFailure`, from `resume_writer` and `close_abandoned`: this, and those of the physical "
+     "log. From `SessionWriter.offer` this alone.",
+     tuple(c for c in get_args(WriteFailure) if c not in get_args(LogFailure))),
     ("The projection", "`ProjectionFailure`, from `project`: these, and those of the physical log.",
      tuple(c for c in get_args(ProjectionFailure) if c not in get_args(LogFailure))),
     ("Admission", "From `admit_projection`.", (NotAdmitted,)),

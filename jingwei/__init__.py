@@ -11,7 +11,8 @@ Every arrow is one pure function; every failure is a record in a closed union, n
         case jingwei.Failure(why):
             explain(why)
 
-`check_log` looks at physical order alone; `diagnose` lists everything that is wrong with a log. Beside
+`check_log` looks at physical order alone; `diagnose` lists everything that is wrong with a log. For long
+sessions there are `start_view`, `start_writer`, `close_abandoned`, `stable_prefix` and `compare`. Beside
 this face, `jingwei.testing` has the laws that a host runs on its own counter or strategy,
 `jingwei.providers.openai_chat` reads transcripts, `jingwei.tokenizers` counts with real vocabularies.
 """
@@ -32,6 +33,9 @@ from jingwei.codec import (
 from jingwei.events.failures import (
     DuplicateEventId,
     LogFailure,
+    WriteFailure,
+    WriteReason,
+    WriteRefused,
     WrongSequence,
     WrongSession,
 )
@@ -86,6 +90,10 @@ from jingwei.events.records import (
     ToolSucceeded,
     UserMessageEvent,
 )
+from jingwei.events.recovery import (
+    Closing,
+    close_abandoned,
+)
 from jingwei.events.turns import (
     MalformedReason,
 )
@@ -95,6 +103,16 @@ from jingwei.events.wire import (
     encode_event,
     encode_log,
     session_log,
+)
+from jingwei.events.writer import (
+    EarlierTurns,
+    IdSource,
+    NumberedIds,
+    SessionWriter,
+    TurnSoFar,
+    Written,
+    resume_writer,
+    start_writer,
 )
 from jingwei.ids import (
     EventId,
@@ -172,13 +190,24 @@ from jingwei.outcome import (
     Outcome,
     Success,
 )
+from jingwei.persistent import (
+    Table,
+    Vector,
+)
 from jingwei.projection.admit import (
     admit_projection,
+)
+from jingwei.projection.advance import (
+    Advanced,
+    ProjectionState,
+    advance,
+    initial_state,
 )
 from jingwei.projection.diagnose import (
     Diagnosis,
     Violation,
     Warned,
+    WayOut,
     diagnose,
 )
 from jingwei.projection.failures import (
@@ -196,6 +225,7 @@ from jingwei.projection.project import (
     project,
 )
 from jingwei.projection.records import (
+    DamagedTurns,
     ForeignGroup,
     ForeignProjection,
     ForeignTurn,
@@ -214,6 +244,10 @@ from jingwei.projection.split import (
     SplitProjection,
     split_open_turn,
 )
+from jingwei.projection.view import (
+    ProjectionView,
+    start_view,
+)
 from jingwei.projection.wire import (
     decode_projection,
     encode_projection,
@@ -225,6 +259,15 @@ from jingwei.recount import (
     Verdict,
     report_changes,
     reverify,
+)
+from jingwei.report.cache import (
+    DEFAULT_PRICES,
+    CachePlan,
+    CachePrices,
+    PrefixChange,
+)
+from jingwei.report.compare import (
+    compare,
 )
 from jingwei.report.failures import (
     BuildFailure,
@@ -243,8 +286,10 @@ from jingwei.report.failures import (
 from jingwei.report.records import (
     Attempt,
     BuildReport,
+    ExchangeRow,
     MessageRole,
     ReductionKind,
+    ReportedMarks,
     SentMessage,
     TurnLedger,
     TurnRow,
@@ -279,33 +324,65 @@ from jingwei.request.records import (
 from jingwei.request.remembering import (
     RememberingCounter,
 )
+from jingwei.selection.condense_then_drop import (
+    CondenseThenDrop,
+    InvalidPolicy,
+    PolicyProblem,
+    condense_then_drop,
+)
 from jingwei.selection.records import (
+    DEFAULT_PREVIEW,
     Candidate,
+    CondenseExchange,
+    CondenseTurn,
+    DropExchange,
     DropTurn,
+    Exchange,
+    ExchangeCandidate,
+    ExchangeReduction,
     InvalidPlan,
     InvalidPlanReason,
     Plan,
     PlanStep,
+    PrefixMarks,
+    PreviewPolicy,
     Reduction,
     Room,
     TurnCandidate,
+    TurnReduction,
 )
 from jingwei.selection.search import (
     Search,
+)
+from jingwei.selection.stable_prefix import (
+    InvalidMarks,
+    RememberingStablePrefix,
+    StablePrefix,
+    stable_prefix,
 )
 from jingwei.selection.strategies import (
     OLDEST_TURN_FIRST,
     OldestTurnFirst,
     Strategy,
 )
+from jingwei.simulate import (
+    SimulatedCall,
+    SimulationInputs,
+    StrategySummary,
+    simulate,
+    summaries,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DEFAULT_PREVIEW",
+    "DEFAULT_PRICES",
     "OLDEST_TURN_FIRST",
     "ActionContext",
     "AdditiveCounter",
     "AdmissionReason",
+    "Advanced",
     "Allowance",
     "ArgumentsNotObject",
     "AssistantDelta",
@@ -322,8 +399,14 @@ __all__ = [
     "BuiltContext",
     "ByteBoundCounter",
     "ByteHeuristicCounter",
+    "CachePlan",
+    "CachePrices",
     "Candidate",
     "CheckedLog",
+    "Closing",
+    "CondenseExchange",
+    "CondenseThenDrop",
+    "CondenseTurn",
     "ContextBudget",
     "ContextBuilder",
     "ContextTarget",
@@ -332,6 +415,7 @@ __all__ = [
     "CountRefused",
     "CounterFailed",
     "CustomEvent",
+    "DamagedTurns",
     "DecisionContext",
     "DecodeFailed",
     "DecodeReason",
@@ -339,10 +423,12 @@ __all__ = [
     "DoesNotFit",
     "DoneEvent",
     "DoneStatus",
+    "DropExchange",
     "DropTurn",
     "DuplicateEventId",
     "DuplicateToolCallId",
     "DuplicateToolName",
+    "EarlierTurns",
     "EmptyMessages",
     "EmptyName",
     "EmptyToolSet",
@@ -351,6 +437,10 @@ __all__ = [
     "ErrorEvent",
     "EventId",
     "EventKind",
+    "Exchange",
+    "ExchangeCandidate",
+    "ExchangeReduction",
+    "ExchangeRow",
     "Failure",
     "FinishKind",
     "FinishReason",
@@ -369,13 +459,16 @@ __all__ = [
     "GenerationResponse",
     "Group",
     "GroupKind",
+    "IdSource",
     "InterruptedToolGroup",
     "InvalidConfig",
     "InvalidConfigReason",
     "InvalidInput",
     "InvalidInputReason",
+    "InvalidMarks",
     "InvalidPlan",
     "InvalidPlanReason",
+    "InvalidPolicy",
     "InvalidSchemaShape",
     "Json",
     "JsonFactor",
@@ -410,6 +503,7 @@ __all__ = [
     "Normalization",
     "NotAdmitted",
     "NotJson",
+    "NumberedIds",
     "OldestTurnFirst",
     "Omission",
     "OmissionReason",
@@ -423,19 +517,27 @@ __all__ = [
     "Plan",
     "PlanReady",
     "PlanStep",
+    "PolicyProblem",
+    "PrefixChange",
+    "PrefixMarks",
+    "PreviewPolicy",
     "ProjectedState",
     "ProjectedTurn",
     "Projection",
     "ProjectionConfig",
     "ProjectionFailure",
+    "ProjectionState",
+    "ProjectionView",
     "PromptRenderer",
     "ProviderCallId",
     "Reduction",
     "ReductionKind",
     "RememberingCounter",
+    "RememberingStablePrefix",
     "RenderedByteBoundCounter",
     "RenderedPrompt",
     "ReportChange",
+    "ReportedMarks",
     "RequiredChoice",
     "RetryReview",
     "Reverified",
@@ -447,15 +549,21 @@ __all__ = [
     "SessionEvent",
     "SessionId",
     "SessionLog",
+    "SessionWriter",
     "ShapeFailure",
     "ShapeInvalid",
+    "SimulatedCall",
+    "SimulationInputs",
     "SplitProjection",
+    "StablePrefix",
     "StageProgress",
     "StageStatus",
     "Strategy",
+    "StrategySummary",
     "Success",
     "SurvivalBroken",
     "SystemMessage",
+    "Table",
     "TaskRunReported",
     "TextConstraint",
     "Timeout",
@@ -482,7 +590,9 @@ __all__ = [
     "TurnCandidate",
     "TurnId",
     "TurnLedger",
+    "TurnReduction",
     "TurnRow",
+    "TurnSoFar",
     "TurnSources",
     "Unconfirmed",
     "UnmatchedToolResult",
@@ -490,16 +600,26 @@ __all__ = [
     "UnverifiedReason",
     "UserMessage",
     "UserMessageEvent",
+    "Vector",
     "Verdict",
     "Violation",
     "Warned",
+    "WayOut",
+    "WriteFailure",
+    "WriteReason",
+    "WriteRefused",
+    "Written",
     "WrongSequence",
     "WrongSession",
     "admit_projection",
+    "advance",
     "build",
     "build_foreign",
     "check_log",
     "check_shape",
+    "close_abandoned",
+    "compare",
+    "condense_then_drop",
     "decode_events",
     "decode_log",
     "decode_projection",
@@ -513,11 +633,18 @@ __all__ = [
     "encode_report",
     "encode_request",
     "encode_response",
+    "initial_state",
     "json_of",
     "parse_json",
     "project",
     "report_changes",
+    "resume_writer",
     "reverify",
     "session_log",
+    "simulate",
     "split_open_turn",
+    "stable_prefix",
+    "start_view",
+    "start_writer",
+    "summaries",
 ]

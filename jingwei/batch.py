@@ -7,9 +7,9 @@ the rules.
 
 import base64
 import binascii
-import enum
 from collections.abc import Mapping
-from typing import Final, TypeAlias, TypeVar, cast, final
+from fractions import Fraction
+from typing import Final, TypeAlias, TypeVar, assert_never, cast, final
 
 import attrs
 
@@ -23,10 +23,12 @@ from jingwei.codec import (
     problem_at,
 )
 from jingwei.events.records import SessionEvent, SessionLog
+from jingwei.events.recovery import close_abandoned
 from jingwei.events.wire import decode_log, event_value, read_event, session_log
+from jingwei.events.writer import EarlierTurns, NumberedIds
 from jingwei.ids import SessionId, TurnId
 from jingwei.jsontext import JsonValue, canonical, pointer
-from jingwei.limits import LimitExceeded
+from jingwei.limits import PREVIEW_BYTES, PREVIEW_INLINE_BYTES, LimitExceeded
 from jingwei.messages.records import (
     GenerationConstraint,
     GenerationRequest,
@@ -42,26 +44,35 @@ from jingwei.projection.failures import InvalidConfig, Malformed
 from jingwei.projection.project import project
 from jingwei.projection.records import DEFAULT_CONFIG, ForeignProjection, ProjectionConfig
 from jingwei.projection.wire import projection_value
+from jingwei.report import wire as report_wire
+from jingwei.report.cache import DEFAULT_PRICES, CachePlan, CachePrices
+from jingwei.report.compare import compare
 from jingwei.report.failure_values import (
     JsonObject,
     build_failure_value,
     decode_failure_value,
     projection_failure_value,
     shape_failure_value,
+    write_failure_value,
 )
 from jingwei.report.failures import BuildFailure
-from jingwei.report.wire import declare_inputs, report_value
+from jingwei.report.records import BuildReport
+from jingwei.report.wire import report_value
 from jingwei.request.counting import (
+    AdditiveCounter,
     Allowance,
     ByteBoundCounter,
     ByteHeuristicCounter,
     FramingAllowance,
     JsonFactor,
     Normalization,
-    TokenCounter,
 )
 from jingwei.request.records import BuildLimits, ContextBudget, ContextTarget
+from jingwei.selection.condense_then_drop import BATCH_TURNS, KEEP_NEWEST, PolicyProblem, condense_then_drop
+from jingwei.selection.records import PreviewPolicy
 from jingwei.selection.search import Search
+from jingwei.selection.stable_prefix import stable_prefix
+from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
 
 _Read = TypeVar("_Read")
 
@@ -94,17 +105,10 @@ def build_spec(value: JsonValue) -> "BuildSpec | BadRequest":
     """What the `build` op takes besides its history, as the command line's `--spec` file holds it."""
     if not isinstance(value, dict):
         return BadRequest(reason="expected an object", path="")
-    return _read(value, BuildSpec)
+    return _read_spec(value)
 
 
 # --- what each operation takes --------------------------------------------------------------------
-
-
-@final
-class StrategyName(enum.Enum):
-    """Strategies by their names on the wire."""
-
-    OLDEST_TURN_FIRST = "oldest_turn_first"
 
 
 @final
@@ -132,6 +136,35 @@ CounterSpec: TypeAlias = ByteHeuristicSpec | ByteBoundSpec
 
 @final
 @attrs.frozen(kw_only=True)
+class OldestTurnFirstSpec:
+    """`{"kind": "oldest_turn_first"}`."""
+
+
+@final
+@attrs.frozen(kw_only=True)
+class StablePrefixSpec:
+    """`{"kind": "stable_prefix"}`: its marks in tokens of history (R2); its costs are the counter's."""
+
+    high: int
+    low: int | None = None
+
+
+@final
+@attrs.frozen(kw_only=True)
+class CondenseThenDropSpec:
+    """`{"kind": "condense_then_drop"}` (R4)."""
+
+    keep_newest: int = KEEP_NEWEST
+    batch_turns: int = BATCH_TURNS
+    inline_bytes: int = PREVIEW_INLINE_BYTES
+    preview_bytes: int = PREVIEW_BYTES
+
+
+StrategySpec: TypeAlias = OldestTurnFirstSpec | StablePrefixSpec | CondenseThenDropSpec
+
+
+@final
+@attrs.frozen(kw_only=True)
 class BuildSpec:
     """Keys of the `build` op besides its history."""
 
@@ -143,9 +176,11 @@ class BuildSpec:
     target: ContextTarget
     budget: ContextBudget
     limits: BuildLimits = BuildLimits()  # noqa: RUF009  # immutable
-    strategy: StrategyName = StrategyName.OLDEST_TURN_FIRST
+    strategy: StrategySpec = OldestTurnFirstSpec()  # immutable
     search: Search = Search.AUTO
     counter: CounterSpec = ByteHeuristicSpec()  # immutable
+    reduce_current: bool = False
+    previous: BuildReport | None = None
 
     @property
     def inputs(self) -> BuildInputs:
@@ -159,6 +194,8 @@ class BuildSpec:
             target=self.target,
             budget=self.budget,
             limits=self.limits,
+            reduce_current=self.reduce_current,
+            previous=self.previous,
         )
 
 
@@ -195,17 +232,51 @@ class _FromProjection:
     projection: ForeignProjection
 
 
+@final
+@attrs.frozen(kw_only=True)
+class _Recover:
+    session_id: SessionId
+    id_prefix: str = "recovered_"
+    earlier_turns: EarlierTurns = EarlierTurns.REJECT
+
+
+@final
+@attrs.frozen(kw_only=True)
+class _Prices:
+    read: tuple[int, ...]
+    write: tuple[int, ...]
+
+
+@final
+@attrs.frozen(kw_only=True)
+class _Compare:
+    previous: BuildReport
+    report: BuildReport
+    prices: _Prices | None = None
+
+
 def _declare(wire: Declarations) -> None:
     projection_wire.declare(wire)
-    declare_inputs(wire)
-    wire.enums(Normalization, StrategyName)
+    report_wire.declare(wire)
+    wire.enums(Normalization, EarlierTurns)
     wire.record(Allowance, strict=True, required=("bytes", "specials"))
     wire.record(FramingAllowance, strict=True)
     wire.record(ByteHeuristicSpec, strict=True, constants={"kind": "byte_heuristic"})
     wire.record(ByteBoundSpec, strict=True, constants={"kind": "byte_bound"})
     wire.union(CounterSpec, "kind", {"byte_heuristic": ByteHeuristicSpec, "byte_bound": ByteBoundSpec})
-    for operation in (_Decode, _Project, _Diagnose, _Shape, _FromProjection, BuildSpec):
+    for kind, strategy in _STRATEGIES.items():
+        wire.record(strategy, strict=True, constants={"kind": kind})
+    wire.union(StrategySpec, "kind", _STRATEGIES)
+    wire.record(_Prices, strict=True)
+    for operation in (_Decode, _Project, _Diagnose, _Shape, _FromProjection, _Recover, _Compare, BuildSpec):
         wire.record(operation, strict=True)
+
+
+_STRATEGIES: Final[Mapping[str, type[object]]] = {
+    "oldest_turn_first": OldestTurnFirstSpec,
+    "stable_prefix": StablePrefixSpec,
+    "condense_then_drop": CondenseThenDropSpec,
+}
 
 
 _CODEC: Final = RecordCodec(_declare)
@@ -216,6 +287,16 @@ def _read(body: JsonObject, cls: type[_Read]) -> _Read | BadRequest:
     if isinstance(record, RecordProblem):
         return BadRequest(reason=_problem_said(record), path=pointer(record.steps))
     return record
+
+
+def _read_spec(body: JsonObject) -> BuildSpec | BadRequest:
+    """A strategy may be written as its name alone."""
+    name = body.get("strategy")
+    if not isinstance(name, str):
+        return _read(body, BuildSpec)
+    if name not in _STRATEGIES:
+        return BadRequest(reason=f"expected one of: {', '.join(_STRATEGIES)}; met {name}", path="/strategy")
+    return _read({**body, "strategy": {"kind": name}}, BuildSpec)
 
 
 # --- serving --------------------------------------------------------------------------------------
@@ -234,6 +315,10 @@ def _served(request: JsonObject) -> JsonObject:
             return _shape(body)
         case "build":
             return _build(body)
+        case "recover":
+            return _recover(body)
+        case "compare":
+            return _compare(body)
         case None:
             return _bad(BadRequest(reason=f"expected an op, one of: {_OPERATIONS}", path="/op"))
         case other:
@@ -241,7 +326,7 @@ def _served(request: JsonObject) -> JsonObject:
             return _bad(BadRequest(reason=f"expected an op, one of: {_OPERATIONS}; met {shown}", path="/op"))
 
 
-_OPERATIONS: Final = "decode, project, diagnose, shape, build"
+_OPERATIONS: Final = "decode, project, diagnose, shape, build, recover, compare"
 
 
 def _decode(body: JsonObject) -> JsonObject:
@@ -305,24 +390,26 @@ def _build(body: JsonObject) -> JsonObject:
     if ("events" in body) == ("projection" in body):
         return _bad(BadRequest(reason="expected exactly one of: events, projection", path=""))
     rest: JsonObject = {k: v for k, v in body.items() if k not in {*_LOG_KEYS, "projection"}}
-    spec = _read(rest, BuildSpec)
+    spec = _read_spec(rest)
     if isinstance(spec, BadRequest):
         return _bad(spec)
-    counter = counter_of(spec.counter)
-    if isinstance(counter, BadRequest):
-        return _bad(counter)
+    chosen = chosen_by(spec)
+    if isinstance(chosen, BadRequest):
+        return _bad(chosen)
+    counter, strategy = chosen
     if "projection" in body:
         own: JsonObject = {k: v for k, v in body.items() if k in {*_LOG_KEYS, "projection"}}
         foreign = _read(own, _FromProjection)
         if isinstance(foreign, BadRequest):
             return _bad(foreign)
-        return _built(build_foreign(foreign.projection, spec.inputs, counter, search=spec.search))
+        history = foreign.projection
+        return _built(build_foreign(history, spec.inputs, counter, strategy=strategy, search=spec.search))
     asked, log = _with_events({k: v for k, v in body.items() if k in _LOG_KEYS}, _Project)
     if not isinstance(log, SessionLog) or isinstance(asked, BadRequest):
         return _not_served(asked, log)
     match project(asked.session_id, log, asked.config):
         case Success(projection):
-            return _built(build(projection, spec.inputs, counter, search=spec.search))
+            return _built(build(projection, spec.inputs, counter, strategy=strategy, search=spec.search))
         case Failure(why):
             return _failed(projection_failure_value(why))
 
@@ -335,8 +422,68 @@ def _built(outcome: Outcome[BuiltContext, BuildFailure]) -> JsonObject:
             return _failed(build_failure_value(why))
 
 
-def counter_of(spec: CounterSpec) -> TokenCounter | BadRequest:
-    """The built-in counter that a spec describes."""
+def _recover(body: JsonObject) -> JsonObject:
+    asked, log = _with_events(body, _Recover)
+    if not isinstance(log, SessionLog) or isinstance(asked, BadRequest):
+        return _not_served(asked, log)
+    ids = NumberedIds(prefix=asked.id_prefix)
+    match close_abandoned(asked.session_id, log, ids, asked.earlier_turns):
+        case Success(closing):
+            return _ok(
+                {
+                    "turn_id": closing.turn_id,
+                    "events": [event_value(event) for event in closing.events],
+                    "tool_calls": list(closing.tool_calls),
+                    "model_calls": list(closing.model_calls),
+                }
+            )
+        case Failure(why):
+            return _failed(write_failure_value(why))
+
+
+def _compare(body: JsonObject) -> JsonObject:
+    asked = _read(body, _Compare)
+    if isinstance(asked, BadRequest):
+        return _bad(asked)
+    prices = _prices_of(asked.prices)
+    if isinstance(prices, BadRequest):
+        return _bad(prices)
+    return _ok(_plan_value(compare(asked.previous, asked.report, prices)))
+
+
+def _plan_value(plan: CachePlan) -> JsonValue:
+    return _CODEC.write(plan)
+
+
+def _prices_of(asked: _Prices | None) -> CachePrices | BadRequest:
+    if asked is None:
+        return DEFAULT_PRICES
+    read, write = _ratio(asked.read), _ratio(asked.write)
+    if read is None or write is None:
+        path = "/prices/read" if read is None else "/prices/write"
+        return BadRequest(reason="expected [numerator, denominator]", path=path)
+    if not 0 < read <= write:
+        return BadRequest(reason="expected 0 < read <= write", path="/prices")
+    return CachePrices(read=read, write=write)
+
+
+def _ratio(pair: tuple[int, ...]) -> Fraction | None:
+    return Fraction(*pair) if len(pair) == 2 and pair[1] else None
+
+
+# --- what a build is told to use ------------------------------------------------------------------
+
+
+def chosen_by(spec: BuildSpec) -> tuple[AdditiveCounter, Strategy] | BadRequest:
+    """The counter and the strategy that a spec describes; costs of a strategy are the counter's."""
+    counter = _counter_of(spec.counter)
+    if isinstance(counter, BadRequest):
+        return counter
+    strategy = _strategy_of(spec.strategy, counter)
+    return strategy if isinstance(strategy, BadRequest) else (counter, strategy)
+
+
+def _counter_of(spec: CounterSpec) -> AdditiveCounter | BadRequest:
     if isinstance(spec, ByteHeuristicSpec):
         return ByteHeuristicCounter(template_tokens=spec.template_tokens)
     path = "/counter/json_factor"
@@ -352,6 +499,38 @@ def counter_of(spec: CounterSpec) -> TokenCounter | BadRequest:
         json_factor=JsonFactor(numerator=numerator, denominator=denominator),
         allowance=spec.allowance,
     )
+
+
+def _strategy_of(spec: StrategySpec, costs: AdditiveCounter) -> Strategy | BadRequest:
+    match spec:
+        case OldestTurnFirstSpec():
+            return OLDEST_TURN_FIRST
+        case StablePrefixSpec():
+            match stable_prefix(high=spec.high, low=spec.low, costs=costs):
+                case Success(marked):
+                    return marked
+                case Failure(marks):
+                    came = f"high {marks.high}, low {marks.low}"
+                    return BadRequest(reason=f"expected 0 < low <= high; met {came}", path="/strategy")
+        case CondenseThenDropSpec():
+            return _condensing(spec)
+        case _:
+            assert_never(spec)
+
+
+def _condensing(spec: CondenseThenDropSpec) -> Strategy | BadRequest:
+    policy = PreviewPolicy(inline_bytes=spec.inline_bytes, preview_bytes=spec.preview_bytes)
+    match condense_then_drop(keep_newest=spec.keep_newest, batch_turns=spec.batch_turns, policy=policy):
+        case Success(strategy):
+            return strategy
+        case Failure(why):
+            most = "at most" if why.reason is PolicyProblem.PREVIEW_OVER_INLINE else "at least"
+            path = (
+                "/strategy/batch_turns"
+                if why.reason is PolicyProblem.ZERO_BATCH
+                else "/strategy/preview_bytes"
+            )
+            return BadRequest(reason=f"expected {most} {why.limit}; met {why.actual}", path=path)
 
 
 def diagnosis_value(found: Diagnosis) -> JsonObject:
@@ -390,7 +569,7 @@ def _changed(config: ProjectionConfig) -> JsonObject:
     """The keys of a configuration that differ from the defaults."""
     written = cast(Mapping[str, JsonValue], _CODEC.write(config))
     usual = cast(Mapping[str, JsonValue], _CODEC.write(DEFAULT_CONFIG))
-    return {key: value for key, value in written.items() if value != usual[key]}
+    return {key: value for key, value in written.items() if value != usual.get(key)}
 
 
 # --- events inside a request ----------------------------------------------------------------------

@@ -8,12 +8,15 @@ what is returned was the last one counted.
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Final, Protocol, assert_never, final
 
 import attrs
 
+from jingwei.drafts.candidates import Frame, frame_of, pinned_positions, room_of, spared_candidates
+from jingwei.drafts.checking import checked_plan
+from jingwei.drafts.draft import Draft
 from jingwei.ids import TurnId, is_blank
 from jingwei.limits import TOKENS_BOUND, Bound, LimitExceeded
 from jingwei.messages.records import (
@@ -27,7 +30,7 @@ from jingwei.messages.records import (
     UserMessage,
 )
 from jingwei.messages.shape import constraint_failure, messages_failure, moved
-from jingwei.messages.wire import constraint_bytes, constraint_text, message_bytes, message_text
+from jingwei.messages.wire import constraint_text, message_text
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.projection.admit import admitted, groups_failure, turns_failure
 from jingwei.projection.failures import NotAdmitted
@@ -35,9 +38,9 @@ from jingwei.projection.records import (
     ALGORITHM_VERSION,
     ForeignProjection,
     ProjectedState,
-    ProjectedTurn,
     Projection,
 )
+from jingwei.report.compare import compare
 from jingwei.report.failures import (
     BuildFailure,
     CounterFailed,
@@ -52,7 +55,7 @@ from jingwei.report.failures import (
     UnverifiedCount,
     UnverifiedReason,
 )
-from jingwei.report.records import Attempt, BuildReport, MessageRole, SentMessage, TurnLedger
+from jingwei.report.records import Attempt, BuildReport, MessageRole, ReportedMarks, SentMessage
 from jingwei.request.counting import AdditiveCounter, CountRefused, TokenCounter
 from jingwei.request.records import (
     BudgetMode,
@@ -62,14 +65,13 @@ from jingwei.request.records import (
     TokenBoundEvidence,
     TokenCount,
 )
+from jingwei.selection.costs import summed_cost
+from jingwei.selection.exchanges import exchanges_of
 from jingwei.selection.records import (
-    DropTurn,
+    DropExchange,
+    ExchangeReduction,
     InvalidPlan,
-    InvalidPlanReason,
-    Plan,
-    Reduction,
-    Room,
-    TurnCandidate,
+    PrefixMarks,
 )
 from jingwei.selection.search import (
     Accepted,
@@ -94,7 +96,7 @@ class BuildInputs:
 
     Attributes:
         current: the running turn: starts with a user message, may hold its finished tool exchanges;
-            all of it is kept.
+            all of it is kept, but see `reduce_current`.
         target: for whom tokens are counted.
         budget: how many there are.
         system: the host's instructions, all kept, in front.
@@ -102,6 +104,10 @@ class BuildInputs:
         pinned_turns: turns of the history that must be kept whole.
         state_version: the host's own label, carried into the report.
         limits: bounds on the work.
+        reduce_current: let the finished tool exchanges of `current`, but for the last, be candidates (R6):
+            where the history is not enough, the strategy may condense them, then leave them out.
+        previous: the report of the last request that was sent; then this one's report says how it
+            continues it, as `compare` does at `DEFAULT_PRICES` (B9). It changes nothing else.
     """
 
     current: tuple[ModelMessage, ...]
@@ -112,6 +118,8 @@ class BuildInputs:
     pinned_turns: tuple[TurnId, ...] = ()
     state_version: str | None = None
     limits: BuildLimits = BuildLimits()  # noqa: RUF009  # immutable
+    reduce_current: bool = False
+    previous: BuildReport | None = None
 
 
 @final
@@ -160,14 +168,18 @@ def build(
         A request for which `system + messages + constraint + template + output_reserve +
         safety_margin <= window` holds by `counter` (B5, B7), or one of `BuildFailure`.
     """
-    refused = inputs_failure(history, inputs)
-    if refused is None:
-        refused = _open_turn_failure(history.turns) or _pins_failure(history.turns, inputs)
-    if refused is None:
-        refused = range_failure(inputs.budget) or _full_shape_failure(history, inputs)
+    frame = _frame(inputs)
+    pins = pinned_positions(history, inputs.pinned_turns)
+    refused = (
+        _inputs_failure(history, inputs, frame)
+        or _open_turn_failure(history)
+        or _pins_failure(history, inputs, pins)
+        or range_failure(inputs.budget)
+        or _full_shape_failure(history, inputs)
+    )
     if refused is not None:
         return Failure(refused)
-    return _planned(history, inputs, counter, strategy, search)
+    return _planned(history, inputs, counter, strategy, search, frame, pins)
 
 
 def build_foreign(
@@ -184,14 +196,13 @@ def build_foreign(
     calls `build`; only the order in which several faults are told differs.
     """
     whole = admitted(history)
-    refused = inputs_failure(whole, inputs)
-    if refused is None:
-        refused = (
-            _not_admitted(turns_failure(history))
-            or _open_turn_failure(whole.turns)
-            or _pins_failure(whole.turns, inputs)
-            or _not_admitted(groups_failure(history))
-        )
+    refused = (
+        _inputs_failure(whole, inputs, _frame(inputs))
+        or _not_admitted(turns_failure(history))
+        or _open_turn_failure(whole)
+        or _pins_failure(whole, inputs, pinned_positions(whole, inputs.pinned_turns))
+        or _not_admitted(groups_failure(history))
+    )
     if refused is not None:
         return Failure(refused)
     return build(whole, inputs, counter, strategy=strategy, search=search)
@@ -200,12 +211,16 @@ def build_foreign(
 # --- checks before any trimming (B2) --------------------------------------------------------------
 
 
-def inputs_failure(history: Projection, inputs: BuildInputs) -> BuildFailure | None:
+def _frame(inputs: BuildInputs) -> Frame:
+    return frame_of(inputs.system, inputs.current, inputs.constraint, reduce_current=inputs.reduce_current)
+
+
+def _inputs_failure(history: Projection, inputs: BuildInputs, frame: Frame) -> BuildFailure | None:
     """The checks of B2 that do not look into the history, in their order."""
     return (
         _zero_limit_failure(inputs.limits)
         or target_failure(inputs.target, inputs.budget)
-        or _limit_failure(history, inputs)
+        or _limit_failure(history, inputs.limits, frame)
         or _version_failure(history)
         or _current_failure(inputs.current)
     )
@@ -234,18 +249,12 @@ def target_failure(target: ContextTarget, budget: ContextBudget) -> InvalidInput
     return UnverifiedCount(reason=UnverifiedReason.OUTPUT_EVIDENCE)
 
 
-def _limit_failure(history: Projection, inputs: BuildInputs) -> LimitExceeded | None:
-    limits = inputs.limits
-    own = [*_system_messages(inputs), *inputs.current]
+def _limit_failure(history: Projection, limits: BuildLimits, frame: Frame) -> LimitExceeded | None:
     needs = (
         (Bound.GROUPS, limits.max_groups, history.group_count),
         (Bound.TURNS, limits.max_turns, len(history.turns)),
-        (
-            Bound.INPUT_BYTES,
-            limits.max_input_bytes,
-            history.canonical_bytes + sum(map(message_bytes, own)) + constraint_bytes(inputs.constraint),
-        ),
-        (Bound.MESSAGES, limits.max_messages, history.message_count + len(own)),
+        (Bound.INPUT_BYTES, limits.max_input_bytes, history.canonical_bytes + frame.canonical_bytes),
+        (Bound.MESSAGES, limits.max_messages, history.message_count + frame.message_count),
     )
     for what, limit, actual in needs:
         if actual > limit:
@@ -272,22 +281,23 @@ def _current_failure(current: Sequence[ModelMessage]) -> InvalidInput | ShapeInv
     return None if broken is None else ShapeInvalid(error=broken)
 
 
-def _open_turn_failure(turns: Sequence[ProjectedTurn]) -> InvalidInput | None:
-    for index, turn in enumerate(turns):
-        if turn.state is ProjectedState.OPEN:
-            return _invalid(InvalidInputReason.OPEN_TURN, f"/projection/turns/{index}/state")
-    return None
+def _open_turn_failure(history: Projection) -> InvalidInput | None:
+    if history.open_turn is None:
+        return None
+    return _invalid(InvalidInputReason.OPEN_TURN, f"/projection/turns/{history.open_turn}/state")
 
 
-def _pins_failure(turns: Sequence[ProjectedTurn], inputs: BuildInputs) -> InvalidInput | None:
+def _pins_failure(history: Projection, inputs: BuildInputs, pins: tuple[int, ...]) -> InvalidInput | None:
     if not inputs.pinned_turns:
         return None
-    known, seen = {turn.turn_id for turn in turns}, set[TurnId]()
+    known, seen = {history.turns[place].turn_id: history.turns[place] for place in pins}, set[TurnId]()
     for index, pin in enumerate(inputs.pinned_turns):
         if pin in seen:
             return _invalid(InvalidInputReason.DUPLICATE_PIN, f"/pinned_turns/{index}")
         if pin not in known:
             return _invalid(InvalidInputReason.UNKNOWN_PIN, f"/pinned_turns/{index}")
+        if known[pin].state is ProjectedState.QUARANTINED:
+            return _invalid(InvalidInputReason.QUARANTINED_PIN, f"/pinned_turns/{index}")
         seen.add(pin)
     return None
 
@@ -323,7 +333,7 @@ def _invalid(reason: InvalidInputReason, path: str | None) -> InvalidInput:
     return InvalidInput(reason=reason, path=path)
 
 
-# --- candidates and plan (R1, R5) -----------------------------------------------------------------
+# --- plan and candidate requests (R1, B3) ---------------------------------------------------------
 
 
 def _planned(
@@ -332,127 +342,24 @@ def _planned(
     counter: TokenCounter,
     strategy: Strategy,
     search: Search,
+    frame: Frame,
+    pins: tuple[int, ...],
 ) -> Outcome[BuiltContext, BuildFailure]:
-    candidates = candidates_of(history, inputs.pinned_turns)
-    own = sum(map(message_bytes, [*_system_messages(inputs), *inputs.current]))
-    required = own + constraint_bytes(inputs.constraint) + history.canonical_bytes
-    room = Room(
-        window_tokens=inputs.budget.window_tokens,
-        reserved_tokens=_reserved(inputs.budget),
-        required_bytes=required - sum([candidate.canonical_bytes for candidate in candidates]),
-    )
+    candidates = spared_candidates(history, pins, frame.exchanges)
+    additive = counter if isinstance(counter, AdditiveCounter) else None
+    room = room_of(history, frame, candidates, inputs.budget, additive)
     plan = strategy.plan(candidates, room)
-    refused = plan_failure(plan, candidates, inputs.pinned_turns)
-    if refused is not None:
-        return Failure(refused)
-    draft = _Draft(history, inputs, plan)
-    additive = isinstance(counter, AdditiveCounter)
+    checked = checked_plan(plan, candidates, frozenset(inputs.pinned_turns), room)
+    if isinstance(checked, InvalidPlan):
+        return Failure(checked)
+    draft = Draft(history, frame, pins, candidates, checked)
     ran = resolved(
         search,
-        additive=additive,
-        steps=len(plan.steps),
+        additive=additive is not None,
+        steps=draft.steps,
         count_calls=inputs.limits.max_count_calls,
     )
-    return _Fit(draft, counter, strategy.name, ran).run()
-
-
-def candidates_of(history: Projection, pinned: Iterable[TurnId]) -> tuple[TurnCandidate, ...]:
-    """Turns that may be left out, oldest first: not pinned (R1) and not without messages (R5)."""
-    protected = frozenset(pinned)
-    return tuple(
-        [
-            TurnCandidate(
-                turn_id=turn.turn_id,
-                position=position,
-                message_count=turn.message_count,
-                canonical_bytes=turn.canonical_bytes,
-            )
-            for position, turn in enumerate(history.turns)
-            if turn.message_count and turn.turn_id not in protected
-        ]
-    )
-
-
-def plan_failure(
-    plan: Plan, candidates: Sequence[TurnCandidate], pinned: Iterable[TurnId]
-) -> InvalidPlan | None:
-    """The first reduction that names what is no candidate, or names one twice (R1)."""
-    allowed, protected = {candidate.turn_id for candidate in candidates}, frozenset(pinned)
-    taken = set[TurnId]()
-    for step, reduction in _numbered(plan):
-        if reduction.turn_id in taken:
-            return _bad_plan(step, InvalidPlanReason.REPEATED, reduction)
-        if reduction.turn_id not in allowed:
-            is_pinned = reduction.turn_id in protected
-            reason = InvalidPlanReason.PINNED if is_pinned else InvalidPlanReason.UNKNOWN_CANDIDATE
-            return _bad_plan(step, reason, reduction)
-        taken.add(reduction.turn_id)
-    return None
-
-
-def _numbered(plan: Plan) -> Iterator[tuple[int | None, Reduction]]:
-    for reduction in plan.base:
-        yield None, reduction
-    for index, step in enumerate(plan.steps):
-        for reduction in step.reductions:
-            yield index, reduction
-
-
-def _bad_plan(step: int | None, reason: InvalidPlanReason, reduction: Reduction) -> InvalidPlan:
-    return InvalidPlan(step=step, reason=reason, turn_id=reduction.turn_id)
-
-
-# --- candidate requests (B3) ----------------------------------------------------------------------
-
-
-@final
-class _Draft:
-    """History, inputs and plan, laid out so that the request after k steps is a walk over what stays.
-
-    `ranks[i]` is the number of the step that drops turn i: -1 for the base, `len(plan.steps)` for
-    never; the turn stands in the request after k steps when its rank is at least k.
-    """
-
-    def __init__(self, history: Projection, inputs: BuildInputs, plan: Plan) -> None:
-        self.history = history
-        self.inputs = inputs
-        self.plan = plan
-        self.system = _system_messages(inputs)
-        self.steps = len(plan.steps)
-        rank = {reduction.turn_id: -1 if step is None else step for step, reduction in _numbered(plan)}
-        self.ranks = [rank.get(turn.turn_id, self.steps) for turn in history.turns]
-
-    def request(self, steps: int) -> GenerationRequest:
-        """System, the kept turns in their order, current; the constraint unchanged (B3)."""
-        kept = [
-            turn.messages for turn, rank in zip(self.history.turns, self.ranks, strict=True) if rank >= steps
-        ]
-        return GenerationRequest(
-            messages=(*self.system, *chain.from_iterable(kept), *self.inputs.current),
-            constraint=self.inputs.constraint,
-        )
-
-    def removed(self, steps: int) -> int:
-        """Turns left out after `steps` steps."""
-        return sum([rank < steps for rank in self.ranks])
-
-    def ledger(self, steps: int) -> TurnLedger:
-        """What became of every turn after `steps` steps, in the order of the turns."""
-        turns, pinned = self.history.turns, frozenset(self.inputs.pinned_turns)
-        gone = [turn for turn, rank in zip(turns, self.ranks, strict=True) if rank < steps]
-        return TurnLedger(
-            sources=self.history.sources,
-            pinned=tuple([turn.turn_id for turn in turns if turn.turn_id in pinned]) if pinned else (),
-            reductions=tuple([DropTurn(turn_id=turn.turn_id) for turn in gone]),
-        )
-
-    def turns_by_step(self) -> list[list[ProjectedTurn]]:
-        """The turns that each step drops; the last entry holds those that no step drops."""
-        by_step = [list[ProjectedTurn]() for _ in range(self.steps + 1)]
-        for turn, rank in zip(self.history.turns, self.ranks, strict=True):
-            if rank >= 0:
-                by_step[rank].append(turn)
-        return by_step
+    return _Fit(history, inputs, frame, draft, counter, strategy.name, ran, plan.marks).run()
 
 
 # --- fit: count whole candidates until the search closes (B4, B5) ---------------------------------
@@ -462,14 +369,30 @@ class _Draft:
 class _Fit:
     """The loop's own memory; never leaves `build`."""
 
-    def __init__(self, draft: _Draft, counter: TokenCounter, strategy: str, search: Search) -> None:
+    def __init__(
+        self,
+        history: Projection,
+        inputs: BuildInputs,
+        frame: Frame,
+        draft: Draft,
+        counter: TokenCounter,
+        strategy: str,
+        search: Search,
+        marks: PrefixMarks | None,
+    ) -> None:
+        self.history = history
+        self.inputs = inputs
+        self.frame = frame
         self.draft = draft
-        self.inputs = draft.inputs
         self.counter = counter
+        self.additive = counter if isinstance(counter, AdditiveCounter) else None
         self.strategy = strategy
         self.search = search
+        self.marks = marks
         self.available = self.inputs.budget.window_tokens - _reserved(self.inputs.budget)
-        self.sizes = _Sizes(draft)
+        # Only a bisecting search without costs is led by sizes, and these look at every step.
+        led_by_sizes = search is not Search.LINEAR and self.additive is None
+        self.sizes = _Sizes(draft) if led_by_sizes else None
         self.attempts = list[Attempt]()
         self.request = GenerationRequest(messages=())
 
@@ -491,28 +414,28 @@ class _Fit:
                 case Accepted():
                     return self.accepted()
                 case Exhausted():
-                    whole = self.search is Search.LINEAR or isinstance(self.counter, AdditiveCounter)
+                    whole = self.search is Search.LINEAR or self.additive is not None
                     return Failure(DoesNotFit(exhaustive=whole, report=self.report()))
                 case _:
                     assert_never(move)
 
     def start(self) -> SearchState:
         """Where the search begins; an additive counter's own costs say where it will end."""
+        last = self.draft.steps
         if self.search is Search.LINEAR:
-            return SearchState(search=self.search, last=self.draft.steps)
-        if isinstance(self.counter, AdditiveCounter):
-            needed = _needed_by_costs(self.draft, self.counter, self.available)
+            return SearchState(search=self.search, last=last)
+        if self.additive is not None:
+            needed = _needed_by_costs(self.draft, self.additive, self.available)
             # One less than is needed should not fit, and closes the search from below; an impossible
             # budget is known after one count.
-            last = self.draft.steps
             guess = last if needed > last else max(needed - 1, 0)
-            return SearchState(search=self.search, last=self.draft.steps, guess=guess, trusted=True)
-        guess = self.sizes.needed(1, 4, self.available)
-        return SearchState(search=self.search, last=self.draft.steps, guess=guess)
+            return SearchState(search=self.search, last=last, guess=guess, trusted=True)
+        guess = 0 if self.sizes is None else self.sizes.needed(1, 4, self.available)
+        return SearchState(search=self.search, last=last, guess=guess)
 
     def hint(self) -> int:
         """The smallest k that fits if tokens keep the ratio to bytes that the last count showed."""
-        if self.search is Search.LINEAR or not self.attempts:
+        if self.sizes is None or not self.attempts:
             return 0
         last = self.attempts[-1]
         size = self.sizes.kept[last.plan_steps]
@@ -543,17 +466,19 @@ class _Fit:
 
     def accepted(self) -> Outcome[BuiltContext, BuildFailure]:
         """Look at the accepted request once more before it leaves (B8)."""
-        missing = missing_content(self.request, self.draft.history, self.inputs)
+        steps = self.attempts[-1].plan_steps
+        reduced = self.draft.exchange_reductions(steps)
+        missing = missing_content(self.request, self.history, self.inputs, reduced)
         if missing:
             return Failure(SurvivalBroken(missing=missing, report=self.report()))
         return Success(BuiltContext(request=self.request, report=self.report()))
 
     def report(self) -> BuildReport:
         """The report up to the last counted candidate (B6)."""
-        history, inputs = self.draft.history, self.inputs
+        history, inputs = self.history, self.inputs
         steps = self.attempts[-1].plan_steps if self.attempts else 0
         counted = self.request.messages if self.attempts else ()
-        return BuildReport(
+        report = BuildReport(
             algorithm_version=BUILD_VERSION,
             projection_version=history.algorithm_version,
             strategy=self.strategy,
@@ -566,14 +491,19 @@ class _Fit:
             budget=inputs.budget,
             limits=inputs.limits,
             system_messages=len(inputs.system),
-            current_messages=len(inputs.current),
+            current_messages=len(self.draft.current(steps)),
             turns=self.draft.ledger(steps),
             attempts=tuple(self.attempts),
-            sent=_sent(counted, self.counter),
+            sent=_sent(counted, self.additive),
             constraint_digest=digest(constraint_text(inputs.constraint)),
             summary_digest=None,
             items_digest=None,
+            marks=None if self.marks is None else _reported(self.marks, broke=steps > 0),
+            exchanges=self.draft.exchange_rows(steps),
         )
+        if inputs.previous is None or not self.attempts:
+            return report
+        return attrs.evolve(report, cache=compare(inputs.previous, report))
 
 
 def count_failure(
@@ -598,19 +528,26 @@ def count_failure(
     return None
 
 
-def missing_content(request: GenerationRequest, history: Projection, inputs: BuildInputs) -> tuple[str, ...]:
+def missing_content(
+    request: GenerationRequest,
+    history: Projection,
+    inputs: BuildInputs,
+    reduced: Mapping[int, ExchangeReduction] | None = None,
+) -> tuple[str, ...]:
     """What must stand in the request, unchanged and in order, and does not (B8).
 
-    Reads the build's inputs, not what the assembler made of them.
+    Reads the build's inputs, not what the assembler made of them. `reduced` says what was done to
+    exchanges of the running turn, where the host let that be (R6): all the rest of current is required,
+    and of a condensed exchange everything but what its results say.
     """
     pinned = frozenset(inputs.pinned_turns)
     required = chain(
         ((f"/system/{i}", SystemMessage(content=text)) for i, text in enumerate(inputs.system)),
         (
             (f"/pinned_turns/{turn.turn_id}", message)
-            for turn in history.turns
+            for place, turn in enumerate(history.sources if pinned else ())
             if turn.turn_id in pinned
-            for message in turn.messages
+            for message in history.turns[place].messages
         ),
     )
     at, missing = 0, dict[str, None]()
@@ -619,14 +556,36 @@ def missing_content(request: GenerationRequest, history: Projection, inputs: Bui
             at = request.messages.index(message, at) + 1
         except ValueError:
             missing[name] = None
+    return (*missing, *_missing_current(request.messages[at:], inputs.current, reduced or {}))
+
+
+def _missing_current(
+    messages: Sequence[ModelMessage],
+    current: Sequence[ModelMessage],
+    reduced: Mapping[int, ExchangeReduction],
+) -> list[str]:
+    dropped, condensed = set[int](), set[int]()
+    for exchange in exchanges_of(current) if reduced else ():
+        reduction = reduced.get(exchange.index)
+        if reduction is not None:
+            places = range(exchange.place, exchange.place + len(exchange.messages))
+            (dropped if isinstance(reduction, DropExchange) else condensed).update(places)
     # Current stands at the end, so that an equal message of the history cannot stand in for it.
-    end, lost = len(request.messages), list[str]()
-    for i, message in reversed(list(enumerate(inputs.current))):
-        if end > at and request.messages[end - 1] == message:
+    end, lost = len(messages), list[str]()
+    for i, message in reversed(list(enumerate(current))):
+        if i in dropped:
+            continue
+        if end and _stands_for(messages[end - 1], message, shortened=i in condensed):
             end -= 1
         else:
             lost.append(f"/current/{i}")
-    return (*missing, *reversed(lost))
+    return lost[::-1]
+
+
+def _stands_for(sent: ModelMessage, required: ModelMessage, *, shortened: bool) -> bool:
+    if shortened and isinstance(required, ToolMessage):
+        return isinstance(sent, ToolMessage) and sent.call_id == required.call_id
+    return sent == required
 
 
 def digest(text: str) -> str:
@@ -637,39 +596,34 @@ def digest(text: str) -> str:
 # --- where a bisecting search should start --------------------------------------------------------
 
 
-def _needed_by_costs(draft: _Draft, counter: AdditiveCounter, available: int) -> int:
+def _needed_by_costs(draft: Draft, counter: AdditiveCounter, available: int) -> int:
     """The smallest k that fits by an additive counter's costs; steps + 1 when none does.
 
     Walks from the request that keeps the least towards the one that keeps the most, and stops where
     it no longer fits: so it looks at what is kept, not at what is dropped.
     """
-    by_step = draft.turns_by_step()
-    cost = counter.fixed_cost(draft.inputs.constraint)
-    cost += _cost(counter, chain(draft.system, draft.inputs.current))
-    cost += _cost(counter, chain.from_iterable(turn.messages for turn in by_step[-1]))
-    for step in range(draft.steps, -1, -1):
+    least = draft.request(draft.steps)
+    cost = counter.fixed_cost(least.constraint) + summed_cost(least.messages, counter)
+    for step, freed in zip(range(draft.steps, 0, -1), draft.freed(), strict=True):
         if cost > available:
             return step + 1
-        if step:
-            freed = chain.from_iterable(turn.messages for turn in by_step[step - 1])
-            cost += _cost(counter, freed)
-    return 0
-
-
-def _cost(counter: AdditiveCounter, messages: Iterable[ModelMessage]) -> int:
-    return sum(map(counter.message_cost, messages))
+        for one in freed:
+            cost += summed_cost(one.before.messages, counter)
+            cost -= 0 if one.after is None else summed_cost(one.after.messages, counter)
+    return 1 if cost > available else 0
 
 
 @final
 class _Sizes:
     """Canonical bytes of every candidate request, from the sizes that the projection carries."""
 
-    def __init__(self, draft: _Draft) -> None:
-        own = sum(map(message_bytes, chain(draft.system, draft.inputs.current)))
-        size = own + constraint_bytes(draft.inputs.constraint)
-        kept = list[int]()
-        for turns in reversed(draft.turns_by_step()):
-            size += sum([turn.canonical_bytes for turn in turns])
+    def __init__(self, draft: Draft) -> None:
+        size = draft.least_bytes()
+        kept = [size]
+        for freed in draft.freed():
+            for one in freed:
+                size += one.before.canonical_bytes
+                size -= 0 if one.after is None else one.after.canonical_bytes
             kept.append(size)
         self.kept = kept[::-1]
 
@@ -688,13 +642,18 @@ def _reserved(budget: ContextBudget) -> int:
     return budget.output_reserve + budget.safety_margin
 
 
-def _system_messages(inputs: BuildInputs) -> tuple[SystemMessage, ...]:
-    return tuple([SystemMessage(content=text) for text in inputs.system])
+def _reported(marks: PrefixMarks, *, broke: bool) -> ReportedMarks:
+    return ReportedMarks(
+        high=marks.high,
+        low=marks.low,
+        cut=marks.cut,
+        moves=marks.moves,
+        kept_cost=marks.kept_cost,
+        broke=broke,
+    )
 
 
-def _sent(messages: Iterable[ModelMessage], counter: TokenCounter) -> tuple[SentMessage, ...]:
-    # Asking a runtime protocol is slow: once, not once a message.
-    additive = counter if isinstance(counter, AdditiveCounter) else None
+def _sent(messages: Iterable[ModelMessage], additive: AdditiveCounter | None) -> tuple[SentMessage, ...]:
     return tuple(
         [
             SentMessage(

@@ -180,6 +180,7 @@ class Declarations:
         strict: bool = False,
         constants: Mapping[str, JsonValue] | None = None,
         always: Iterable[str] = (),
+        unless_default: Iterable[str] = (),
         required: Iterable[str] = (),
         below: Mapping[str, int] | None = None,
         not_blank: Iterable[str] = (),
@@ -193,6 +194,7 @@ class Declarations:
             constants: keys written first with a fixed value: the tag of a union, the version. A
                 version is demanded and compared; a tag has been read before.
             always: optional fields that are written as null instead of left out.
+            unless_default: fields that are left out while they have their default.
             required: fields that have a default in code and none on the wire.
             below: integer fields with a smaller exclusive bound than 2^64.
             not_blank: text fields that must hold more than white space (M1).
@@ -205,6 +207,7 @@ class Declarations:
         special.update(dict.fromkeys(versioned, read_versioned))
         fields = attrs.fields(cls)  # type: ignore[arg-type]  # every declared class is an attrs class
         omitted = frozenset(f.name for f in fields if f.default in (None, ())) - frozenset(always)
+        quiet = {f.name: cast(object, f.default) for f in fields if f.name in frozenset(unless_default)}
         overrides = {
             f.name: override(
                 omit_if_default=f.name in omitted,
@@ -221,7 +224,7 @@ class Declarations:
                 cast(_Hook, read),
                 _Keys(
                     allowed=keys | fixed.keys(),
-                    written=(keys | fixed.keys()) - omitted,
+                    written=(keys | fixed.keys()) - omitted - quiet.keys(),
                     omitted=tuple(sorted(omitted)),
                     required=tuple(required),
                     strict=strict,
@@ -230,7 +233,7 @@ class Declarations:
             ),
         )
         names = tuple(f.name for f in fields)
-        self._converter.register_unstructure_hook(cls, self._writer(names, omitted, fixed))
+        self._converter.register_unstructure_hook(cls, self._writer(names, omitted, quiet, fixed))
 
     def union(self, union: object, tag: str, members: Mapping[str, type[object]]) -> None:
         """Declare a union of declared records, told apart by the text under the key `tag`."""
@@ -291,7 +294,11 @@ class Declarations:
         return cast(JsonValue, self._converter.unstructure(record))
 
     def _writer(
-        self, names: tuple[str, ...], omitted: frozenset[str], fixed: Mapping[str, JsonValue]
+        self,
+        names: tuple[str, ...],
+        omitted: frozenset[str],
+        quiet: Mapping[str, object],
+        fixed: Mapping[str, JsonValue],
     ) -> Callable[[object], Mapping[str, object]]:
         """Keys in declared order (W8); cattrs' own code would put the omittable ones last."""
         unstructure = self._converter.unstructure
@@ -301,6 +308,8 @@ class Declarations:
             for name in names:
                 value = getattr(record, name)
                 if name in omitted and value in _NOTHING:
+                    continue
+                if name in quiet and value == quiet[name]:
                     continue
                 out[name] = value if type(value) in _PRIMITIVES else unstructure(value)
             return out

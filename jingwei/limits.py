@@ -48,6 +48,15 @@ COUNT_CALLS_MAX: Final = 128
 assert COUNT_CALLS_MAX >= 3 + 2 * (BUILD_TURNS_MAX - 1).bit_length()
 
 
+PREVIEW_INLINE_BYTES: Final = 4096
+"""UTF-8 bytes up to which a tool result always stands in full (T3): about a thousand tokens."""
+
+PREVIEW_BYTES: Final = 512
+"""UTF-8 bytes of a preview (T3): enough to see what a result was about."""
+
+assert PREVIEW_BYTES <= PREVIEW_INLINE_BYTES
+
+
 @final
 class Bound(enum.Enum):
     """What a limit limits; the value is its name on the wire."""

@@ -36,6 +36,8 @@ BESIDE: Final[Mapping[str, Beside]] = {
     "TestAutoSearch": Beside(("R1",), _WALKED),
     "TestBisectingSearch": Beside(("B5", "R1"), _WALKED),
     "TestBuildMachine": Beside(("B2", "B3", "B4", "B5", "B6", "B7", "B8", "R1", "R5"), "a state machine"),
+    "TestComputedPlans": Beside(("R1", "R5", "B6"), _LAW),
+    "TestCondensingBuilds": Beside(("R4", "R6", "B3", "B7"), _LAW),
     "TestLinearSearch": Beside(("B5", "R1"), _WALKED),
     "TestLogMachine": Beside(("L1", *(f"P{n}" for n in range(2, 11))), "a state machine"),
     "TestMap": Beside((), "looks at this map and not at jingwei"),
@@ -46,13 +48,19 @@ BESIDE: Final[Mapping[str, Beside]] = {
     "TestOtherProcesses": Beside(("P12", "W8", "B6", "B10"), _LAW),
     "TestOrder": Beside(("P7", "W1", "B2"), _LAW),
     "TestPlantedBugs": Beside((), "tests the properties and not jingwei"),
+    "TestPreviews": Beside(
+        ("R4", "R6"), "what stands instead of a large result, read by a naive second reader"
+    ),
+    "TestReasonsAlone": Beside(("B9",), "every reason by one example of it"),
+    "TestSimulation": Beside(("B9", "P13", "R2"), _LAW),
     "TestSmallBuilds": Beside(("B3", "B4", "B5", "B7", "R1"), "every small case, enumerated"),
     "TestSmallLogs": Beside(
-        ("P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10"), "every small case, enumerated"
+        ("P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P13", "P14"), "every small case, enumerated"
     ),
     "TestStateIsAValue": Beside(("R1",), _WALKED),
     "TestTotality": Beside(("W6", "P2", "B2", "C1"), _LAW),
     "TestWhatIsKept": Beside(("B3", "B6", "B7", "B8", "R1"), _LAW),
+    "TestWriterMachine": Beside(("L3", "P4", "P5", "P6"), "a state machine"),
 }
 """Every class without a number; each is named under the classes of the rules that it serves."""
 

@@ -258,8 +258,10 @@ def plain_response(response: m.GenerationResponse) -> Plain:
 
 
 def plain_config(config: ProjectionConfig) -> Plain:
+    quarantine = config.damaged_turns.value != "reject"
     return {
         "legacy_replies": config.legacy_replies.value,
+        **({"damaged_turns": config.damaged_turns.value} if quarantine else {}),
         "max_events": config.max_events,
         "max_input_bytes": config.max_input_bytes,
         "max_messages": config.max_messages,
@@ -327,11 +329,18 @@ def model_project(session_id: str, events: Sequence[Plain], config: Plain = DEFA
     groups: list[Plain] = []
     turns: list[Plain] = []
     omitted: list[Plain] = []
+    stands: list[Plain] = []
     for position, run in enumerate(runs):
         earlier = [event for some in runs[:position] for event in some]
-        failure = turn_failure(run, earlier, position == len(runs) - 1, config)
+        is_last = position == len(runs) - 1
+        failure = turn_failure(run, earlier, stands, is_last, config)
+        if failure is not None and left_out(run, failure, is_last, config):
+            turns.append(_row(run, "quarantined", None, False))
+            omitted += [_omission(event, "quarantined") for event in run]
+            continue
         if failure is not None:
             return {"failure": failure}
+        stands += run
         for group in turn_groups(run):
             groups.append(group)
             emitted = sum(len(some["messages"]) for some in groups)
@@ -372,18 +381,30 @@ def _limit(what: str, limit: int, actual: int) -> Plain:
     return {"kind": "LimitExceeded", "what": what, "limit": limit, "actual": actual}
 
 
-def turn_failure(run: list[Plain], earlier: list[Plain], is_last: bool, config: Plain) -> Plain | None:
-    """P3, P4, P5, P6 for one turn."""
+def turn_failure(
+    run: list[Plain], earlier: list[Plain], stands: list[Plain], is_last: bool, config: Plain
+) -> Plain | None:
+    """P3, P4, P5, P6 for one turn; `stands` are those of the earlier events that no quarantine took."""
     turn_id = run[0]["turn_id"]
     if blank(turn_id):
         return _malformed(run[0], "blank_turn_id")
     if turn_id in [event["turn_id"] for event in earlier]:
         return _malformed(run[0], "turn_not_contiguous")
     for index, event in enumerate(run):
-        reason = event_reason(event, run[:index], earlier)
+        reason = event_reason(event, run[:index], stands)
         if reason is not None:
             return _malformed(event, reason)
     return _unconfirmed(run, is_last) or _missing_reply(run, config)
+
+
+def left_out(run: list[Plain], failure: Plain, is_last: bool, config: Plain) -> bool:
+    """P14: whether a turn that fails so is put in quarantine."""
+    if config.get("damaged_turns") != "quarantine":
+        return False
+    if failure["kind"] == "Malformed":
+        return failure["reason"] not in ("blank_turn_id", "turn_not_contiguous")
+    may_go_on = failure["kind"] == "Unconfirmed" and is_last and _missing_reply(run, config) is None
+    return not may_go_on
 
 
 def _malformed(event: Plain, reason: str) -> Plain:
@@ -546,11 +567,15 @@ def _exchange(run: list[Plain], event: Plain) -> Plain:
 
 def turn_row(run: list[Plain]) -> Plain:
     terminals = of_type(run, "done", "error")
+    return _row(run, turn_state(run), terminals[0]["event_id"] if terminals else None, lacks_reply(run))
+
+
+def _row(run: list[Plain], state: str, terminal: str | None, lacks: bool) -> Plain:
     return {
         "turn_id": run[0]["turn_id"],
-        "state": turn_state(run),
-        "terminal_event": terminals[0]["event_id"] if terminals else None,
-        "missing_complete_reply": lacks_reply(run),
+        "state": state,
+        "terminal_event": terminal,
+        "missing_complete_reply": lacks,
     }
 
 
@@ -564,14 +589,14 @@ def turn_omissions(run: list[Plain]) -> list[Plain]:
         "assistant_message": "unsuccessful_reply",
     }
     return [
-        {
-            "event_id": event["event_id"],
-            "seq": event["seq"],
-            "reason": reasons.get(event["kind"]["type"], "audit"),
-        }
+        _omission(event, reasons.get(event["kind"]["type"], "audit"))
         for event in run
         if event["event_id"] not in shown
     ]
+
+
+def _omission(event: Plain, reason: str) -> Plain:
+    return {"event_id": event["event_id"], "seq": event["seq"], "reason": reason}
 
 
 # --- B10 ------------------------------------------------------------------------------------------

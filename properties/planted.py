@@ -27,7 +27,14 @@ from typing_extensions import override
 VARIABLE = "JINGWEI_PLANTED"
 """Names the bug that a process is to plant, by its id."""
 
-TABLES = ("properties.planted", "properties.planted_build")
+TABLES = (
+    "properties.planted",
+    "properties.planted_build",
+    "properties.planted_cache",
+    "properties.planted_condense",
+    "properties.planted_incremental",
+    "properties.planted_writer",
+)
 """Modules with a table called `ROWS`; one that is absent is skipped."""
 
 ROOT = Path(__file__).parent.parent
@@ -147,6 +154,7 @@ _TURN, _PROJECT, _TURNS = (
     "jingwei/projection/project.py",
     "jingwei/events/turns.py",
 )
+_ADVANCE = "jingwei/projection/advance.py"
 _WIRE, _RECORDS, _LOG = "jingwei/events/wire.py", "jingwei/events/records.py", "jingwei/events/log.py"
 
 _W1 = "properties/test_wire.py::TestLinesW1"
@@ -438,7 +446,7 @@ ROWS: tuple[Planted, ...] = (
     Planted(
         rule="P2",
         what="as many events as the bound says are too many",
-        module=_PROJECT,
+        module=_ADVANCE,
         before="if count > config.max_events:",
         after="if count >= config.max_events:",
         caught_by=f"{_P}OrderOfChecksP2::test_a_bound_that_is_met_is_kept",
@@ -446,7 +454,7 @@ ROWS: tuple[Planted, ...] = (
     Planted(
         rule="P3",
         what="a turn id of white space is an id",
-        module=_PROJECT,
+        module=_ADVANCE,
         before="if is_blank(first.turn_id):",
         after="if not first.turn_id:",
         caught_by=f"{_P}TurnsP3::test_a_blank_turn_id",
@@ -454,17 +462,17 @@ ROWS: tuple[Planted, ...] = (
     Planted(
         rule="P3",
         what="a turn may go on after another one",
-        module=_PROJECT,
-        before="self.turn_ids.add(run[0].turn_id)",
-        after="self.turn_ids = {run[0].turn_id}",
+        module=_ADVANCE,
+        before="self._turn_ids[first.turn_id] = None",
+        after="self._turn_ids.clear()\n        self._turn_ids[first.turn_id] = None",
         caught_by=f"{_P}TurnsP3::test_a_turn_in_two_pieces",
     ),
     Planted(
         rule="P4",
         what="a message id may recur in another turn",
-        module=_PROJECT,
-        before="turn = OpenTurn(run[0].turn_id, self.message_ids)",
-        after="turn = OpenTurn(run[0].turn_id, set())",
+        module=_ADVANCE,
+        before="        self._turn = OpenTurn(base, self._known_messages)\n        return self._turn\n",
+        after="        self._turn = OpenTurn(base)\n        return self._turn\n",
         caught_by=f"{_P}EventsOfATurnP4::test_a_bad_step_and_its_reason",
     ),
     Planted(
@@ -479,8 +487,9 @@ ROWS: tuple[Planted, ...] = (
         rule="P4",
         what="a call id is free again after its result",
         module=_TURNS,
-        before="REPEATED_CALL_ID if kind.call.id in ids.tool_calls else None",
-        after="REPEATED_CALL_ID if kind.call.id in ids.tool_calls - ids.tool_results else None",
+        before="return MalformedReason.REPEATED_CALL_ID if kind.call.id in ids.tool_calls else None",
+        after="open_ = kind.call.id in ids.tool_calls and kind.call.id not in ids.tool_results\n"
+        "    return MalformedReason.REPEATED_CALL_ID if open_ else None",
         caught_by="properties/test_small_worlds.py::TestSmallLogs::"
         "test_every_log_that_has_not_failed_for_good",
     ),
@@ -496,42 +505,44 @@ ROWS: tuple[Planted, ...] = (
         rule="P5",
         what="an open turn is admitted in the middle",
         module=_TURN,
-        before="not (only_user and is_last)",
-        after="not only_user",
+        before="not (is_last and self._holds_user_only())",
+        after="not self._holds_user_only()",
         caught_by=f"{_P}UnconfirmedP5::test_an_open_turn_is_the_last",
     ),
     Planted(
         rule="P6",
         what="a streamed piece stands in for a reply",
         module=_TURN,
-        before="        elif isinstance(kind, UserMessageEvent):\n            self._user",
+        before="        elif isinstance(kind, UserMessageEvent):\n            self.new_groups",
         after="        elif isinstance(kind, AssistantDelta):\n"
         "            self._reply = (event, kind.text)\n"
-        "        elif isinstance(kind, UserMessageEvent):\n            self._user",
+        "        elif isinstance(kind, UserMessageEvent):\n            self.new_groups",
         caught_by=f"{_P}MissingRepliesP6::test_refused_or_kept_and_marked",
     ),
     Planted(
         rule="P7",
         what="exchanges stand in the order of their results",
         module=_TURN,
-        before="for call_id in self._calls]\n        if self._reply",
-        after="for call_id in self._results]\n        if self._reply",
+        before="            for asked, answer in self._tools.settle():\n"
+        "                self.new_groups.append(self._exchange(asked, answer))",
+        after="            asked = self._tools._asked[kind.result.call_id]\n"
+        "            self.new_groups.append(self._exchange(asked, event))",
         caught_by=f"{_P}GroupsP7::test_exchanges_stand_in_call_order",
     ),
     Planted(
         rule="P7",
         what="an empty reply is no reply",
         module=_TURN,
-        before="if self._reply is not None and self._ended in _SUCCESSFUL:",
-        after="if self._reply is not None and self._reply[1] and self._ended in _SUCCESSFUL:",
+        before="if self._reply is not None and ended in _SUCCESSFUL:",
+        after="if self._reply is not None and self._reply[1] and ended in _SUCCESSFUL:",
         caught_by=f"{_P}GroupsP7::test_the_complete_text_is_kept_even_if_empty",
     ),
     Planted(
         rule="P8",
         what="an exchange keeps the recorded call id, which may recur",
         module=_TURN,
-        before='ProviderCallId(f"jw_tool_{event.seq}")',
-        after='ProviderCallId(f"jw_tool_{call_id}")',
+        before='ProviderCallId(f"jw_tool_{asked.seq}")',
+        after='ProviderCallId(f"jw_tool_{call.id}")',
         caught_by=f"{_P}RenditionRecordedP8::test_each_exchange_is_made_of_its_two_events",
     ),
     Planted(
@@ -553,25 +564,26 @@ ROWS: tuple[Planted, ...] = (
     Planted(
         rule="P10",
         what="as many messages as the bound says are too many",
-        module=_PROJECT,
-        before="if self.messages > self.config.max_messages:",
-        after="if self.messages >= self.config.max_messages:",
+        module=_ADVANCE,
+        before="if messages > self._config.max_messages:",
+        after="if messages >= self._config.max_messages:",
         caught_by=f"{_P}MessageBoundP10::test_all_or_nothing",
     ),
     Planted(
         rule="P11",
         what="the source tail is the last omitted event",
-        module=_PROJECT,
-        before="source_tail=log.events[-1].event_id if log.events else None,",
-        after="source_tail=self.omitted[-1].event_id if self.omitted else None,",
+        module=_ADVANCE,
+        before="return Success(self.projection(found, self._count, self._tail))",
+        after="tail = found.omitted[-1].event_id if found.omitted else None\n"
+        "        return Success(self.projection(found, self._count, tail))",
         caught_by=f"{_P}ContentP11::test_it_says_where_it_comes_from",
     ),
     Planted(
         rule="P12",
         what="omissions come out of a set, in the order of their hashes",
-        module=_PROJECT,
-        before="omitted=tuple(self.omitted),",
-        after="omitted=tuple(set(self.omitted)),",
+        module=_ADVANCE,
+        before="omitted=self.omitted.extended(omitted),",
+        after="omitted=self.omitted.extended(set(omitted)),",
         caught_by="properties/test_determinism.py",
     ),
     # B10: diagnose

@@ -10,7 +10,12 @@ COUNTING: Final = "jingwei/request/counting.py"
 BUDGET: Final = "jingwei/request/records.py"
 BUILD: Final = "jingwei/build.py"
 SEARCH: Final = "jingwei/selection/search.py"
-STRATEGIES: Final = "jingwei/selection/strategies.py"
+CANDIDATES: Final = "jingwei/drafts/candidates.py"
+CHECKING: Final = "jingwei/drafts/checking.py"
+DRAFT: Final = "jingwei/drafts/draft.py"
+VIEWS: Final = "jingwei/selection/views.py"
+PREFIX: Final = "jingwei/selection/stable_prefix.py"
+COSTS: Final = "jingwei/selection/costs.py"
 REPORT: Final = "jingwei/report/records.py"
 REPORT_WIRE: Final = "jingwei/report/wire.py"
 RECOUNT: Final = "jingwei/recount.py"
@@ -33,6 +38,10 @@ B7: Final = "properties/test_build.py::TestSuccessB7::"
 B8: Final = "properties/test_build.py::TestSurvivalB8::"
 B11: Final = "properties/test_build.py::TestReverifyB11::"
 R1: Final = "properties/test_build.py::TestPlansR1::"
+R2: Final = "properties/test_stable_prefix.py::TestStablePrefixR2::"
+R4: Final = "properties/test_plans.py::TestReplacementsR4::"
+R6: Final = "properties/test_plans.py::TestRunningTurnR6::"
+COMPUTED: Final = "properties/test_plans.py::TestComputedPlans::"
 R5: Final = "properties/test_build.py::TestTurnsWithoutMessagesR5::"
 WALK: Final = "properties/test_search.py::TestLinearSearch::"
 HALVE: Final = "properties/test_search.py::TestBisectingSearch::"
@@ -223,9 +232,9 @@ ROWS: Final[tuple[Planted, ...]] = (
     Planted(
         "B2",
         "the constraint not among the input bytes",
-        BUILD,
-        "sum(map(message_bytes, own)) + constraint_bytes(inputs.constraint),\n        ),",
-        "sum(map(message_bytes, own)),\n        ),",
+        CANDIDATES,
+        "canonical_bytes=sizes + constraint_bytes(constraint)",
+        "canonical_bytes=sizes",
         B2 + "test_each_limit_allows_what_it_names_and_nothing_more",
     ),
     Planted(
@@ -240,8 +249,8 @@ ROWS: Final[tuple[Planted, ...]] = (
         "B2",
         "an open turn built from",
         BUILD,
-        "if turn.state is ProjectedState.OPEN:",
-        "if turn.state is ProjectedState.OPEN and not turn.message_count:",
+        "    if history.open_turn is None:\n",
+        "    if history.open_turn is None or history.message_count:\n",
         B2 + "test_of_several_faults_the_first_in_the_order_is_told",
     ),
     Planted(
@@ -271,9 +280,9 @@ ROWS: Final[tuple[Planted, ...]] = (
     Planted(
         "B3",
         "the constraint dropped from the request",
-        BUILD,
-        "            constraint=self.inputs.constraint,\n        )\n\n    def removed",
-        "        )\n\n    def removed",
+        DRAFT,
+        "            constraint=self._frame.constraint,\n",
+        "",
         B3 + "test_the_request_is_the_required_texts_and_the_kept_turns_verbatim",
     ),
     Planted(
@@ -344,7 +353,7 @@ ROWS: Final[tuple[Planted, ...]] = (
         "B5",
         "a skipped candidate called exhausted",
         BUILD,
-        "whole = self.search is Search.LINEAR or isinstance(self.counter, AdditiveCounter)",
+        "whole = self.search is Search.LINEAR or self.additive is not None",
         "whole = bool(self.attempts)",
         B5 + "test_does_not_fit_ends_with_what_keeps_least",
     ),
@@ -368,8 +377,8 @@ ROWS: Final[tuple[Planted, ...]] = (
         "B6",
         "pinned turns not marked",
         REPORT,
-        "protected=turn.turn_id in pinned,",
-        "protected=gone and turn.turn_id in pinned,",
+        "        protected=protected,\n",
+        "        protected=protected and reduction is not None,\n",
         B6 + "test_every_turn_stands_in_it_once_in_order_with_its_sources",
     ),
     Planted(
@@ -439,26 +448,26 @@ ROWS: Final[tuple[Planted, ...]] = (
     Planted(
         "R1",
         "the oldest turn removed although pinned",
-        BUILD,
-        "if turn.message_count and turn.turn_id not in protected",
-        "if turn.message_count and (turn.turn_id not in protected or not position)",
+        CANDIDATES,
+        "for position in pins if history.turns[position].message_count",
+        "for position in pins if position and history.turns[position].message_count",
         B4 + "test_the_builder_agrees_with_the_naive_one_for_every_counter",
     ),
     Planted(
         "R1",
         "a candidate named twice",
-        BUILD,
-        "        if reduction.turn_id in taken:\n",
-        "        if reduction.turn_id in taken and step is None:\n",
+        CHECKING,
+        "        if fate.dropped_at is not None:\n            return",
+        "        if fate.dropped_at is not None and rank == BASE:\n            return",
         R1 + "test_a_plan_that_names_what_it_may_not_is_refused",
     ),
     Planted(
         "R1",
         "newest turns first",
-        STRATEGIES,
-        "for c in candidates])",
-        "for c in reversed(candidates)])",
-        R1 + "test_the_default_plan_drops_oldest_first_one_turn_a_step",
+        VIEWS,
+        "_dropped(self.candidates[self.start + index])",
+        "_dropped(self.candidates[self.candidates.turn_count - 1 - index])",
+        COMPUTED + "test_a_computed_sequence_is_the_tuple_of_its_items",
     ),
     Planted(
         "R1",
@@ -479,9 +488,121 @@ ROWS: Final[tuple[Planted, ...]] = (
     Planted(
         "R5",
         "a turn without messages dropped for nothing",
-        BUILD,
-        "if turn.message_count and turn.turn_id not in protected",
-        "if turn.turn_id not in protected",
+        CANDIDATES,
+        "spared=Spared(silent=history.silent, pinned=speaking)",
+        "spared=Spared(pinned=speaking)",
         R5 + "test_it_is_retained_and_no_count_is_spent_on_it",
+    ),
+    Planted(
+        "B2",
+        "a turn in quarantine may be pinned",
+        BUILD,
+        "if known[pin].state is ProjectedState.QUARANTINED:",
+        "if known[pin].state is ProjectedState.QUARANTINED and known[pin].message_count:",
+        B2 + "test_a_turn_in_quarantine_cannot_be_pinned",
+    ),
+    Planted(
+        "B6",
+        "a computed cut that drops one turn more in the report than in the request",
+        DRAFT,
+        "        end = self._candidates.position(self.dropped(steps))\n",
+        "        end = self._candidates.position(self.dropped(steps) + 1)\n",
+        COMPUTED + "test_a_build_is_the_same_whether_the_plan_is_computed_or_written_out",
+    ),
+    Planted(
+        "B8",
+        "a pinned turn before the cut left out of the request",
+        DRAFT,
+        "for place in self._candidates.spared.pinned if place < cut]",
+        "for place in self._candidates.spared.pinned if place < 0]",
+        COMPUTED + "test_a_build_is_the_same_whether_the_plan_is_computed_or_written_out",
+    ),
+    Planted(
+        "R1",
+        "a computed plan over other candidates believed",
+        CHECKING,
+        "or steps.candidates is not candidates or",
+        "or",
+        COMPUTED + "test_a_computed_plan_of_another_build_is_walked_and_refused",
+    ),
+    Planted(
+        "R2",
+        "a cut that moves at the high mark itself",
+        PREFIX,
+        "        if kept > strategy.high:\n",
+        "        if kept >= strategy.high:\n",
+        R2 + "test_the_cut_is_where_the_rule_told_as_a_story_puts_it",
+    ),
+    Planted(
+        "R2",
+        "a cut that moves just far enough",
+        PREFIX,
+        "while kept > strategy.low and cut < count:",
+        "while kept > strategy.high and cut < count:",
+        R2 + "test_the_cut_is_where_the_rule_told_as_a_story_puts_it",
+    ),
+    Planted(
+        "R2",
+        "a memory that belongs to another history",
+        PREFIX,
+        "        if not turns.starts_with(self._turns):\n",
+        "        if len(turns) < len(self._turns):\n",
+        R2 + "test_what_is_remembered_changes_no_plan",
+    ),
+    Planted(
+        "R2",
+        "a break that is not told",
+        BUILD,
+        "_reported(self.marks, broke=steps > 0)",
+        "_reported(self.marks, broke=steps > 1)",
+        R2 + "test_the_full_count_has_the_last_word",
+    ),
+    Planted(
+        "R4",
+        "a replacement of the same size admitted",
+        COSTS,
+        "return summed_cost(replacement, costs) < summed_cost(original, costs)",
+        "return summed_cost(replacement, costs) <= summed_cost(original, costs)",
+        R4 + "test_the_first_reduction_that_may_not_be_is_told",
+    ),
+    Planted(
+        "R4",
+        "a turn condensed twice",
+        CHECKING,
+        "                if fate.condensed is not None:\n",
+        "                if fate.condensed is not None and rank == BASE:\n",
+        R4 + "test_the_first_reduction_that_may_not_be_is_told",
+    ),
+    Planted(
+        "R4",
+        "a replacement measured by bytes although the counter adds up",
+        CANDIDATES,
+        "        costs=costs,\n",
+        "",
+        R4 + "test_the_first_reduction_that_may_not_be_is_told",
+    ),
+    Planted(
+        "R6",
+        "the last group of the running turn may go",
+        CANDIDATES,
+        "for exchange in (exchanges or ())[:-1]",
+        "for exchange in (exchanges or ())",
+        R6 + "test_candidates_are_all_groups_but_the_last_behind_the_turns",
+    ),
+    Planted(
+        "R6",
+        "the running turn reduced without being asked",
+        CANDIDATES,
+        "exchanges=exchanges_of(current) if reduce_current else None,",
+        "exchanges=exchanges_of(current),",
+        R6 + "test_without_the_hosts_word_current_is_kept_whole",
+    ),
+    Planted(
+        "R6",
+        "a shortened group not looked for at all",
+        BUILD,
+        "(dropped if isinstance(reduction, DropExchange) else condensed).update(places)",
+        "dropped.update(places)",
+        R6 + "test_the_rest_of_current_is_looked_for_before_the_request_leaves",
     ),
 )

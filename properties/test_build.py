@@ -16,7 +16,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from jingwei.build import BuildInputs, BuiltContext, _Draft, build, build_foreign, missing_content
+from jingwei.build import BuildInputs, BuiltContext, build, build_foreign, missing_content
+from jingwei.drafts.draft import Draft
 from jingwei.ids import EventId, ProviderCallId, TurnId
 from jingwei.jsontext import Json
 from jingwei.messages.records import (
@@ -30,8 +31,9 @@ from jingwei.messages.records import (
     UserMessage,
 )
 from jingwei.outcome import Failure, Outcome, Success
+from jingwei.persistent import vector
 from jingwei.projection.admit import admit_projection
-from jingwei.projection.records import ForeignProjection, ProjectedState, Projection
+from jingwei.projection.records import ForeignProjection, ProjectedState, Projection, turn_of
 from jingwei.projection.wire import flattened
 from jingwei.recount import ReportChange, Verdict, report_changes, reverify
 from jingwei.report.failures import (
@@ -40,6 +42,7 @@ from jingwei.report.failures import (
     CountLimit,
     DoesNotFit,
     InvalidInput,
+    InvalidInputReason,
     Overflow,
     SurvivalBroken,
     UnverifiedCount,
@@ -64,6 +67,7 @@ from jingwei.selection.records import (
     Plan,
     PlanStep,
     Room,
+    TurnCandidate,
 )
 from jingwei.selection.search import Search, counts_at_most
 from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
@@ -319,6 +323,24 @@ class TestChecksBeforeTrimmingB2:
         assert naive_build(LONG, inputs, ByMessages((5,))) == answer
         assert isinstance(answer, Refused)
         assert answer.attempts is None
+
+    @given(st.text("tx", max_size=3), st.text("tx", min_size=1, max_size=3), st.integers(0, 7))
+    def test_a_turn_in_quarantine_cannot_be_pinned(self, before: str, after: str, pin: int) -> None:
+        """The log holds a damaged turn, left out whole; a pin says that a turn must be sent whole."""
+        good = history_of(before + "t" + after)
+        turns = list(good.turns)
+        turns[len(before)] = turn_of(
+            turns[len(before)].turn_id, ProjectedState.QUARANTINED, None, (), missing_complete_reply=False
+        )
+        history = attrs.evolve(good, turns=vector(turns), silent=vector([len(before)]))
+        pinned = turns[pin % len(turns)].turn_id
+        outcome = build(history, inputs_of(100_000, pinned=(pinned,)), ByMessages((5,)))
+
+        if pin % len(turns) != len(before):
+            assert isinstance(outcome, Success)
+        else:
+            reason = InvalidInputReason.QUARANTINED_PIN
+            assert Failure(InvalidInput(reason=reason, path="/pinned_turns/0")) == outcome
 
     @given(faulty_histories(), st.lists(st.sampled_from(sorted(INPUT_FAULTS)), max_size=2))
     def test_a_bad_history_never_disappears_because_the_budget_is_tight(
@@ -974,13 +996,13 @@ class TestSurvivalB8:
         missing: str,
         spoil: Callable[[tuple[ModelMessage, ...]], tuple[ModelMessage, ...]],
     ) -> None:
-        whole = _Draft.request
+        whole = Draft.request
 
-        def broken(draft: _Draft, steps: int) -> GenerationRequest:
+        def broken(draft: Draft, steps: int) -> GenerationRequest:
             request = whole(draft, steps)
             return attrs.evolve(request, messages=spoil(request.messages))
 
-        monkeypatch.setattr(_Draft, "request", broken)
+        monkeypatch.setattr(Draft, "request", broken)
         failure = build(
             history_of("tt"), inputs_of(100_000, pinned=("t1",)), ByteHeuristicCounter()
         ).failure()
@@ -1184,14 +1206,20 @@ class TestPlansR1:
         ]
 
         assert expected == [
-            (c.turn_id, c.position, c.message_count, c.canonical_bytes) for c in seen.candidates
+            (c.turn_id, c.position, c.message_count, c.canonical_bytes)
+            for c in seen.candidates
+            if isinstance(c, TurnCandidate)
         ]
         room = Room(
             window_tokens=budget.window_tokens,
             reserved_tokens=budget.output_reserve + budget.safety_margin,
             required_bytes=size,
+            session_id=world.history.session_id,
+            turns=tuple(world.history.turns),
         )
-        assert room == seen.room
+        assert seen.room is not None
+        assert room == attrs.evolve(seen.room, turns=tuple(seen.room.turns), costs=None)
+        assert hasattr(world.counter(), "message_cost") == (seen.room.costs is not None)
 
     @given(worlds())
     def test_the_default_plan_drops_oldest_first_one_turn_a_step(self, world: World) -> None:
@@ -1202,7 +1230,8 @@ class TestPlansR1:
 
         expected = naive_candidates(world.history, world.inputs)
         assert () == plan.base
-        assert [[turn] for turn in expected] == [[r.turn_id for r in s.reductions] for s in plan.steps]
+        steps = [PlanStep(reductions=(DropTurn(turn_id=TurnId(turn)),)) for turn in expected]
+        assert steps == list(plan.steps)
 
     @pytest.mark.parametrize("search", list(Search))
     @pytest.mark.parametrize("turns", range(6 if DEEP else 5))

@@ -49,6 +49,7 @@ from jingwei.request.counting import (
     TokenCounter,
 )
 from jingwei.request.records import ContextBudget, ContextTarget, TokenCount
+from jingwei.selection.computed import View
 from jingwei.selection.records import Candidate, DropTurn, Plan, PlanStep, Room
 from jingwei.selection.search import Search
 from jingwei.testing import strategies as some
@@ -84,11 +85,14 @@ def _anything(cls: Any) -> SearchStrategy[Any]:
         return known
     origin, arguments = typing.get_origin(cls), typing.get_args(cls)
     if origin in (types.UnionType, typing.Union):
-        return st.one_of([_anything(one) for one in arguments])
+        # A computed sequence is equal to the tuple that stands beside it.
+        return st.one_of([_anything(one) for one in arguments if typing.get_origin(one) is not View])
     if origin is tuple:
         if len(arguments) == 2 and arguments[1] is ...:
             return st.lists(_anything(arguments[0]), max_size=3).map(tuple)
         return st.tuples(*map(_anything, arguments))
+    if origin is Sequence:
+        return st.lists(_anything(arguments[0]), max_size=3).map(tuple)
     if isinstance(cls, type) and issubclass(cls, enum.Enum):
         return st.sampled_from(cls)
     hints = typing.get_type_hints(cls)
@@ -316,8 +320,22 @@ def any_built() -> SearchStrategy[BuiltContext]:
     return st.builds(BuiltContext, request=anything(GenerationRequest), report=anything(BuildReport))
 
 
+def _viewed(data: st.DataObject) -> None:
+    """A view over any log in two pieces says what the batch says, also where neither is a real log."""
+    session_id, config = data.draw(anything(SessionId)), data.draw(anything(ProjectionConfig))
+    log = data.draw(any_log())
+    cut = data.draw(st.integers(0, len(log.events)))
+    view = jingwei.start_view(session_id, config)
+    for piece in (log.events[:cut], log.events[cut:]):
+        view = view.advanced(session_log(piece))
+
+    assert jingwei.project(session_id, log, config) == view.projection()
+    assert isinstance(view.running(), Success | Failure)
+
+
 TOTAL: dict[str, Driver] = {
     "admit_projection": _called(jingwei.admit_projection, foreign()),
+    "advance": _called(jingwei.advance, st.builds(jingwei.initial_state, anything(SessionId)), any_log()),
     "build": _built,
     "build_foreign": _built_foreign,
     "check_log": _called(jingwei.check_log, anything(SessionId), any_log()),
@@ -335,6 +353,7 @@ TOTAL: dict[str, Driver] = {
     "encode_report": _called(jingwei.encode_report, anything(BuildReport)),
     "encode_request": _called(jingwei.encode_request, anything(GenerationRequest)),
     "encode_response": _called(jingwei.encode_response, anything(GenerationResponse)),
+    "initial_state": _called(jingwei.initial_state, anything(SessionId), anything(ProjectionConfig)),
     "json_of": _called(jingwei.json_of, python_values()),
     "parse_json": _called(jingwei.parse_json, anything(str) | some.json_values().map(json.dumps)),
     "project": _called(jingwei.project, anything(SessionId), any_log(), anything(ProjectionConfig)),
@@ -350,6 +369,7 @@ TOTAL: dict[str, Driver] = {
     ),
     "session_log": _called(jingwei.session_log, st.lists(anything(SessionEvent), max_size=3)),
     "split_open_turn": _called(jingwei.split_open_turn, any_history()),
+    "start_view": _viewed,
 }
 """How each public function is driven."""
 

@@ -1006,6 +1006,9 @@ class TestMutantsFound:
             window_tokens=10**6,
             reserved_tokens=10,
             required_bytes=required + json_bytes(constraint_object(inputs.constraint)),
+            session_id=history.session_id,
+            turns=history.turns,
+            costs=ByteHeuristicCounter(),
         )
 
     def test_b6_half_a_surrogate_pair_in_a_text_breaks_no_report(self) -> None:
@@ -1066,7 +1069,8 @@ class _NewestFirst:
     name = "newest_first"
 
     def plan(self, candidates: Sequence[Candidate], room: Room) -> Plan:
-        drops = [DropTurn(turn_id=one.turn_id) for one in reversed(candidates)]
+        turns = [one for one in reversed(candidates) if isinstance(one, TurnCandidate)]
+        drops = [DropTurn(turn_id=one.turn_id) for one in turns]
         return Plan(steps=tuple(PlanStep(reductions=(drop,)) for drop in drops))
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from jingwei.events import records as r
 from jingwei.events.records import EventKind, SessionEvent, SessionLog
+from jingwei.events.recovery import close_abandoned
 from jingwei.events.turns import (
     ALL_KINDS,
     REFUSED,
@@ -19,6 +20,7 @@ from jingwei.events.turns import (
     TurnState,
 )
 from jingwei.events.wire import event_bytes, log_bytes, session_log
+from jingwei.events.writer import NumberedIds
 from jingwei.ids import EventId, MessageId, ModelCallId, SessionId, ToolCallId, TurnId
 from jingwei.jsontext import Json
 from jingwei.messages.failures import ArgumentsNotObject
@@ -26,11 +28,12 @@ from jingwei.messages.records import AssistantMessage, GenerationRequest, System
 from jingwei.messages.shape import check_shape
 from jingwei.messages.wire import message_bytes
 from jingwei.outcome import Failure, Success
-from jingwei.projection.diagnose import Diagnosis, diagnose
+from jingwei.projection.diagnose import Diagnosis, WayOut, diagnose
 from jingwei.projection.failures import Malformed, MissingReply, ProjectionFailure, Unconfirmed
 from jingwei.projection.project import project
 from jingwei.projection.records import (
     DEFAULT_CONFIG,
+    DamagedTurns,
     GroupKind,
     LegacyReplies,
     OmissionReason,
@@ -79,6 +82,7 @@ def configs() -> st.SearchStrategy[ProjectionConfig]:
     return st.builds(
         ProjectionConfig,
         legacy_replies=st.sampled_from(LegacyReplies),
+        damaged_turns=st.sampled_from(DamagedTurns),
         max_events=st.integers(0, 12) | st.just(100_000),
         max_input_bytes=st.integers(0, 4000) | st.just(10**9),
         max_messages=st.integers(0, 8) | st.just(50_000),
@@ -663,6 +667,11 @@ class TestPureP12:
         assert list(projected(log, OMIT).messages) == list(projected(session_log(again), OMIT).messages)
 
 
+def _cut_off(log: SessionLog) -> SessionLog:
+    """Without its last event, as a crash leaves it."""
+    return session_log(log.events[:-1])
+
+
 def told(diagnosis: Diagnosis) -> list[Plain]:
     """Violations in the model's words."""
     return [
@@ -720,6 +729,7 @@ class TestDiagnoseB10:
         diagnosis = diagnose(SESSION, log, config)
         generous = ProjectionConfig(
             legacy_replies=LegacyReplies.OMIT,
+            damaged_turns=DamagedTurns.QUARANTINE,
             max_events=2**60,
             max_input_bytes=2**60,
             max_messages=2**60,
@@ -729,6 +739,19 @@ class TestDiagnoseB10:
         assert (bool(diagnosis.violations) and admitted) == (diagnosis.admits is not None)
         if diagnosis.admits is not None:
             assert isinstance(project(SESSION, log, diagnosis.admits), Success)
+
+    @given(some.logs() | some.legal_logs().map(_cut_off))
+    def test_the_way_out_leads_out(self, log: SessionLog) -> None:
+        """A log is said to be closable exactly if the events that close it make it project."""
+        way_out = diagnose(SESSION, log).way_out
+        closing = close_abandoned(SESSION, log, NumberedIds(prefix="closing/"))
+        closes = isinstance(closing, Success) and closing.unwrap().events != ()
+
+        assert closes == (way_out is WayOut.CLOSE_ABANDONED)
+        if closes:
+            closed = session_log([*log.events, *closing.unwrap().events])
+            assert isinstance(project(SESSION, closed), Success)
+            assert () == diagnose(SESSION, closed).violations
 
     @given(some.legal_events(), st.data())
     def test_one_more_bad_event_is_one_more_violation(

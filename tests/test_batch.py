@@ -2,7 +2,7 @@
 
 import base64
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -301,14 +301,26 @@ class TestDiagnose:
         } == ask({"op": "diagnose", "session_id": "s", "events": events})["ok"]
 
     def test_what_no_choice_admits(self) -> None:
-        told = ask({"op": "diagnose", "session_id": "s", "events": [event(0, REPLY, message_id="m")]})["ok"]
+        told = ask({"op": "diagnose", "session_id": "s", "events": [event(0, USER), event(0, DONE)]})["ok"]
 
         assert told["admits"] is None
+        assert ("L1", "WrongSequence") == (told["violations"][0]["rule"], told["violations"][0]["kind"])
+
+    def test_a_damaged_turn_can_be_left_out(self) -> None:
+        events = [event(0, REPLY, message_id="m")]
+        told = ask({"op": "diagnose", "session_id": "s", "events": events})["ok"]
+        config = {"damaged_turns": "quarantine"}
+        found = ask({"op": "project", "session_id": "s", "events": events, "config": config})["ok"]
+
+        assert config == told["admits"]
         assert ("P4", "Malformed", "work_before_user") == (
             told["violations"][0]["rule"],
             told["violations"][0]["kind"],
             told["violations"][0]["reason"],
         )
+        assert [("t", "quarantined")] == [(turn["turn_id"], turn["state"]) for turn in found["turns"]]
+        assert ["quarantined"] == [omission["reason"] for omission in found["omitted"]]
+        assert "quarantine" == found["config"]["damaged_turns"]
 
     def test_arguments_that_no_build_can_send_are_a_warning(self) -> None:
         call = {"type": "tool_call", "call": {"id": "c", "name": "f", "arguments": [1]}}
@@ -391,6 +403,11 @@ class TestBuild:
             "path": "/projection/groups/0/source_events",
         } == failure({**BUILD, "projection": projection})
 
+    def test_a_projection_that_is_none_is_a_bad_request(self) -> None:
+        told = failure({**BUILD, "projection": {}})
+
+        assert ("BadRequest", "/projection/algorithm_version") == (told["kind"], told["path"])
+
     def test_faults_of_inputs_come_before_those_of_the_history(self) -> None:
         projection = ask({"op": "project", "session_id": "s", "events": EVENTS})["ok"]
         projection["groups"][0]["turn_id"] = "unknown"
@@ -422,3 +439,252 @@ class TestBuild:
 
         assert "CounterFailed" == told["kind"]
         assert "other" in told["reason"]
+
+
+ROOMY = {**BUDGET, "window_tokens": 10_000}
+LARGE: Object = {
+    "type": "tool_result",
+    "result": {"call_id": "c", "outcome": {"status": "succeeded", "output": "x" * 9000}},
+}
+
+
+def with_results(turns: int) -> list[Object]:
+    """Turns with one large result each."""
+    call = {"type": "tool_call", "call": {"id": "c", "name": "f", "arguments": {}}}
+    return [
+        made
+        for n in range(turns)
+        for made in (
+            event(5 * n, USER, f"t{n}"),
+            event(5 * n + 1, call, f"t{n}"),
+            event(5 * n + 2, LARGE, f"t{n}"),
+            event(5 * n + 3, REPLY, f"t{n}", message_id=f"m{n}"),
+            event(5 * n + 4, DONE, f"t{n}"),
+        )
+    ]
+
+
+class TestStrategies:
+    """A strategy is a name, or an object with its sizes; costs are the counter's."""
+
+    def built(self, **keys: Any) -> Object:
+        asked = {**BUILD, "session_id": "s", "events": with_results(4), "budget": ROOMY, **keys}
+        report: Object = ask(asked)["ok"]["report"]
+        return report
+
+    def test_marks_stand_in_the_report(self) -> None:
+        low = self.built(strategy={"kind": "stable_prefix", "high": 5000})
+        chosen = self.built(strategy={"kind": "stable_prefix", "high": 5000, "low": 5000})
+
+        assert {"high": 5000, "low": 3500, "cut": "t2", "moves": 1, "kept_cost": 4630, "broke": False} == (
+            low["marks"]
+        )
+        assert {**low["marks"], "low": 5000, "moves": 2} == chosen["marks"]
+        assert "stable_prefix" == low["strategy"]
+
+    def test_costs_of_marks_are_those_of_the_counter(self) -> None:
+        report = self.built(
+            strategy={"kind": "stable_prefix", "high": 30_000},
+            counter=BOUND,
+            budget={**ROOMY, "window_tokens": 90_000},
+        )
+
+        assert 9000 < report["marks"]["kept_cost"]
+
+    def test_what_is_condensed_and_how_much_of_it_is_shown(self) -> None:
+        tight = {**BUDGET, "window_tokens": 5300}
+        usual = self.built(strategy="condense_then_drop", budget=tight)
+        chosen = self.built(
+            strategy={
+                "kind": "condense_then_drop",
+                "keep_newest": 1,
+                "batch_turns": 1,
+                "inline_bytes": 600,
+                "preview_bytes": 9,
+            },
+            budget=tight,
+        )
+
+        assert ["condensed", "condensed", None, None] == [row["reduction"] for row in usual["turns"]]
+        assert {"inline_bytes": 4096, "preview_bytes": 512} == usual["turns"][0]["policy"]
+        assert {"inline_bytes": 600, "preview_bytes": 9} == chosen["turns"][0]["policy"]
+        assert 2 == chosen["attempts"][-1]["plan_steps"]
+
+    def test_a_name_is_the_object_without_sizes(self) -> None:
+        for name in ("oldest_turn_first", "condense_then_drop"):
+            assert self.built(strategy=name) == self.built(strategy={"kind": name})
+        assert self.built() == self.built(strategy="oldest_turn_first")
+
+    def test_a_foreign_projection_takes_them_too(self) -> None:
+        events = with_results(2)
+        projection = ask({"op": "project", "session_id": "s", "events": events})["ok"]
+        asked = {**BUILD, "strategy": {"kind": "stable_prefix", "high": 2500}, "budget": ROOMY}
+
+        assert ask({**asked, "session_id": "s", "events": events}) == ask({**asked, "projection": projection})
+
+    @pytest.mark.parametrize(
+        ("strategy", "path"),
+        [
+            ("stable_prefix", "/strategy/high"),
+            ("newest", "/strategy"),
+            (5, "/strategy"),
+            ({}, "/strategy/kind"),
+            ({"kind": "newest"}, "/strategy/kind"),
+            ({"kind": "stable_prefix", "high": 5, "low": 6}, "/strategy"),
+            ({"kind": "stable_prefix", "high": 0}, "/strategy"),
+            ({"kind": "stable_prefix", "high": -1}, "/strategy/high"),
+            ({"kind": "oldest_turn_first", "high": 1}, "/strategy/high"),
+            ({"kind": "condense_then_drop", "batch_turns": 0}, "/strategy/batch_turns"),
+            ({"kind": "condense_then_drop", "preview_bytes": 0}, "/strategy/preview_bytes"),
+            ({"kind": "condense_then_drop", "inline_bytes": 9}, "/strategy/preview_bytes"),
+        ],
+    )
+    def test_what_is_no_strategy(self, strategy: object, path: str) -> None:
+        told = failure({**FROM_EVENTS, "strategy": strategy})
+
+        assert ("BadRequest", path) == (told["kind"], told["path"])
+
+    def test_exchanges_of_the_running_turn_may_be_reduced(self) -> None:
+        call = {"id": "c", "name": "f", "arguments": {}}
+        group = [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "call_id": "c", "content": "x" * 600},
+        ]
+        asked = {**FROM_EVENTS, "current": [{"role": "user", "content": "x"}, *group, *group]}
+        asked["budget"] = {**BUDGET, "window_tokens": 290}
+
+        assert "DoesNotFit" == failure(asked)["kind"]
+        report = ask({**asked, "reduce_current": True})["ok"]["report"]
+        assert [
+            {"call_ids": ["c"], "retained": False, "reduction": "dropped"},
+            {"call_ids": ["c"], "retained": True, "reduction": None},
+        ] == report["exchanges"]
+
+
+class TestCompare:
+    """What a prompt cache feels: in the report of a build, and asked for by itself."""
+
+    def reports(self) -> tuple[Object, Object]:
+        """The same build, the second time with a window that holds current alone."""
+        one, two = (
+            ask({**FROM_EVENTS, "budget": {**BUDGET, "window_tokens": window}})["ok"]["report"]
+            for window in (100, 60)
+        )
+        return one, two
+
+    def test_every_key(self) -> None:
+        before, now = self.reports()
+        plan = ask({"op": "compare", "previous": before, "report": now})["ok"]
+
+        assert [
+            "common_messages",
+            "common_tokens",
+            "changed_at",
+            "reason",
+            "written_tokens",
+            "rewritten_tokens",
+            "freed_tokens",
+            "pays_after",
+        ] == list(plan)
+        assert (0, 0, "window") == (plan["common_messages"], plan["changed_at"], plan["reason"])
+
+    def test_a_build_against_a_previous_report_says_the_same(self) -> None:
+        before, now = self.reports()
+        again = ask({**FROM_EVENTS, "budget": now["budget"], "previous": before})["ok"]["report"]
+
+        assert now == {**again, "cache": None}
+        assert ask({"op": "compare", "previous": before, "report": now})["ok"] == again["cache"]
+
+    def test_prices_are_ratios(self) -> None:
+        before, now = self.reports()
+        asked = {"op": "compare", "previous": before, "report": now}
+        dear = ask({**asked, "prices": {"read": [1, 100], "write": [3, 2]}})["ok"]
+        usual = ask({**asked, "prices": None})["ok"]
+
+        assert dear["pays_after"] > usual["pays_after"]
+        assert usual == ask({**asked, "prices": {"read": [1, 10], "write": [5, 4]}})["ok"]
+
+    @pytest.mark.parametrize(
+        ("change", "path"),
+        [
+            ({"previous": None}, "/previous"),
+            ({"report": {}}, "/report/algorithm_version"),
+            ({"more": 1}, "/more"),
+            ({"prices": {"read": [1, 10]}}, "/prices/write"),
+            ({"prices": {"read": [1], "write": [1, 1]}}, "/prices/read"),
+            ({"prices": {"read": [1, 10], "write": [1, 0]}}, "/prices/write"),
+            ({"prices": {"read": [0, 1], "write": [1, 1]}}, "/prices"),
+            ({"prices": {"read": [2, 1], "write": [1, 1]}}, "/prices"),
+            ({"prices": {"read": [0.1], "write": [1, 1]}}, "/prices/read/0"),
+        ],
+    )
+    def test_what_is_no_comparison(self, change: Object, path: str) -> None:
+        before, now = self.reports()
+        told = failure({"op": "compare", "previous": before, "report": now, **change})
+
+        assert ("BadRequest", path) == (told["kind"], told["path"])
+
+    def test_a_previous_report_that_is_none_is_a_bad_request(self) -> None:
+        before, _ = self.reports()
+        told = failure({**FROM_EVENTS, "previous": {**before, "search": "auto!"}})
+
+        assert ("BadRequest", "/previous/search") == (told["kind"], told["path"])
+
+
+class TestRecover:
+    """The events that close a turn which was cut off, for hosts in other languages."""
+
+    CALL: ClassVar[Object] = {"type": "tool_call", "call": {"id": "c", "name": "f", "arguments": {}}}
+
+    def test_every_key(self) -> None:
+        events = [event(0, USER), event(1, self.CALL)]
+        told = ask({"op": "recover", "session_id": "s", "events": events})["ok"]
+        whole = [*events, *told["events"]]
+
+        assert ["turn_id", "events", "tool_calls", "model_calls"] == list(told)
+        assert ("t", ["c"], []) == (told["turn_id"], told["tool_calls"], told["model_calls"])
+        assert ["recovered_event_2", "recovered_event_3", "recovered_event_4"] == [
+            one["event_id"] for one in told["events"]
+        ]
+        projected = ask({"op": "project", "session_id": "s", "events": whole})["ok"]
+        assert ["cancelled"] == [turn["state"] for turn in projected["turns"]]
+
+    def test_a_log_that_needs_none(self) -> None:
+        told = ask({"op": "recover", "session_id": "s", "events": EVENTS, "id_prefix": "x"})["ok"]
+
+        assert {"turn_id": None, "events": [], "tool_calls": [], "model_calls": []} == told
+
+    def test_ids_begin_as_they_are_told_to(self) -> None:
+        asked = {"op": "recover", "session_id": "s", "events": [event(0, USER), event(1, self.CALL)]}
+
+        assert "mine_event_2" == ask({**asked, "id_prefix": "mine_"})["ok"]["events"][0]["event_id"]
+
+    def test_a_log_that_is_damaged_otherwise(self) -> None:
+        events = [event(0, USER), event(1, DONE), event(2, USER, "u"), event(3, self.CALL, "u")]
+        asked = {"op": "recover", "session_id": "s", "events": events}
+
+        assert {
+            "kind": "WriteRefused",
+            "rule": "P6",
+            "reason": "missing_reply",
+            "event_id": "e1",
+            "seq": 1,
+            "turn_id": "t",
+            "open_tool_calls": [],
+            "open_model_calls": [],
+        } == failure(asked)
+        assert "u" == ask({**asked, "earlier_turns": "keep"})["ok"]["turn_id"]
+        assert "WrongSession" == failure({**asked, "session_id": "x"})["kind"]
+
+    @pytest.mark.parametrize(
+        ("change", "path"),
+        [
+            ({"id_prefix": 5}, "/id_prefix"),
+            ({"earlier_turns": "drop"}, "/earlier_turns"),
+            ({"config": {}}, "/config"),
+        ],
+    )
+    def test_what_is_no_recovery(self, change: Object, path: str) -> None:
+        told = failure({"op": "recover", "session_id": "s", "events": [], **change})
+
+        assert ("BadRequest", path) == (told["kind"], told["path"])

@@ -5,7 +5,7 @@ with a counter that is not additive the search is linear, which is the seeds' al
 import hashlib
 import importlib
 from collections.abc import Callable, Sequence
-from typing import Final, final
+from typing import Final, cast, final
 
 import attrs
 import pytest
@@ -40,13 +40,16 @@ from jingwei.messages.records import (
 from jingwei.messages.shape import check_shape
 from jingwei.messages.wire import constraint_bytes, message_bytes, message_text
 from jingwei.outcome import Failure, Outcome, Success
+from jingwei.persistent import vector
 from jingwei.projection.project import project
 from jingwei.projection.records import (
     ForeignGroup,
     ForeignProjection,
     ProjectedState,
+    ProjectedTurn,
     Projection,
     TurnSources,
+    turn_of,
 )
 from jingwei.projection.wire import flattened
 from jingwei.report.failures import (
@@ -76,6 +79,8 @@ from jingwei.request.records import (
 )
 from jingwei.selection.records import (
     Candidate,
+    CondenseExchange,
+    DropExchange,
     DropTurn,
     InvalidPlan,
     InvalidPlanReason,
@@ -83,9 +88,11 @@ from jingwei.selection.records import (
     PlanStep,
     Reduction,
     Room,
+    TurnCandidate,
 )
 from jingwei.selection.search import Search
 from tests.logtable import SESSION, log_of
+from tests.selection.test_exchanges import asked, result, user
 
 TARGET: Final = ContextTarget(model="test-model", template_revision="test-v1")
 VERIFIED: Final = TokenBoundEvidence.VERIFIED_UPPER_BOUND
@@ -977,16 +984,52 @@ def test_r1_r5_a_strategy_sees_only_what_may_be_left_out_and_the_room() -> None:
     built(build(whole, inputs(pins=["t0", "t1"], system=["s"]), BYTES, strategy=watching))
 
     assert [("t2", 2, 1, 36), ("t3", 3, 2, 70)] == [
-        (c.turn_id, c.position, c.message_count, c.canonical_bytes) for c in watching.candidates
+        (c.turn_id, c.position, c.message_count, c.canonical_bytes)
+        for c in watching.candidates
+        if isinstance(c, TurnCandidate)
     ]
     assert (
         Room(
             window_tokens=1_000_000,
             reserved_tokens=80,
             required_bytes=70 + 31 + 15 + len('{"role":"system","content":"s"}'),
+            session_id=SESSION,
+            turns=whole.turns,
         )
         == watching.room
     )
+
+
+@final
+class Untouchable:
+    """Stands for a turn, and breaks whatever looks into it."""
+
+    def __getattr__(self, name: str) -> object:
+        raise AssertionError(f"a turn that is left out was asked for its {name}")
+
+
+@pytest.mark.parametrize("pins", [[], ["t3"]])
+def test_b06_a_build_does_not_look_at_what_it_leaves_out(pins: list[str]) -> None:
+    """A thousand old turns that nobody may read, and the last five; one turn more than fits is counted."""
+    whole = history(5)
+    old = [cast("ProjectedTurn", Untouchable())] * 1000
+    many = attrs.evolve(
+        whole,
+        turns=vector([*old, *whole.turns]),
+        sources=vector(
+            [TurnSources(turn_id=TurnId(f"o{i}"), source_events=()) for i in range(1000)]
+        ).extended(whole.sources),
+        group_count=whole.group_count + 1000,
+        message_count=whole.message_count + 1000,
+        canonical_bytes=whole.canonical_bytes + 40_000,
+    )
+    given = inputs(window=3000, pins=pins)
+    expected = built(build(whole, given, AdditiveByteCounter()))
+    found = built(build(many, given, AdditiveByteCounter()))
+
+    assert expected.request == found.request
+    assert [1001, 1002] == [attempt.removed_turns for attempt in found.report.attempts]
+    assert [False] * 1000 + retained(expected.report) == retained(found.report)
 
 
 def test_r5_a_turn_without_messages_stays_and_costs_no_count() -> None:
@@ -1177,14 +1220,14 @@ class TestSurvival:
 
     def test_a_bug_of_ours_is_said_as_a_failure(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """An assembler that loses the second system text: the request does not leave."""
-        module = importlib.import_module("jingwei.build")
-        whole = module._Draft.request
+        module = importlib.import_module("jingwei.drafts.draft")
+        whole = module.Draft.request
 
         def losing(draft: object, steps: int) -> GenerationRequest:
             request: GenerationRequest = whole(draft, steps)
             return attrs.evolve(request, messages=(request.messages[0], *request.messages[2:]))
 
-        monkeypatch.setattr(module._Draft, "request", losing)
+        monkeypatch.setattr(module.Draft, "request", losing)
         failure = build(self.HISTORY, self.GIVEN, BYTES).failure()
 
         assert isinstance(failure, SurvivalBroken)
@@ -1193,6 +1236,92 @@ class TestSurvival:
 
     def test_unpinned_turns_may_be_gone(self) -> None:
         assert () == self.missing([*self.WHOLE.messages[:2], *self.WHOLE.messages[6:]])
+
+
+RUNNING: Final[tuple[ModelMessage, ...]] = (
+    user("go"),
+    asked("a"),
+    result("a", 9000),
+    asked("b"),
+    result("b", 10),
+    user("?"),
+    asked("c"),
+    result("c", 9000),
+)
+
+
+class TestTheRunningTurnR6:
+    """Where the host lets its finished exchanges be candidates."""
+
+    def found(self, window: int, *, reduce_current: bool = True) -> Outcome[BuiltContext, BuildFailure]:
+        given = attrs.evolve(inputs(RUNNING, window=window), reduce_current=reduce_current)
+        return build(history(1), given, AdditiveByteCounter())
+
+    def kinds(self, window: int) -> tuple[list[bool], list[ReductionKind | None]]:
+        report = built(self.found(window)).report
+        assert report.exchanges is not None
+        return retained(report), [row.reduction for row in report.exchanges]
+
+    def test_turns_go_first_then_exchanges_are_condensed_then_dropped(self) -> None:
+        condensed, dropped = ReductionKind.CONDENSED, ReductionKind.DROPPED
+
+        assert ([True], [None] * 3) == self.kinds(100_000)
+        assert ([False], [None] * 3) == self.kinds(19_200)
+        assert ([False], [condensed, None, None]) == self.kinds(18_000)
+        assert ([False], [dropped, None, None]) == self.kinds(9_700)
+        assert ([False], [dropped, dropped, None]) == self.kinds(9_500)
+
+    def test_the_last_exchange_is_never_touched(self) -> None:
+        report = does_not_fit(self.found(9_000)).report
+
+        assert report.exchanges is not None
+        assert [False, False, True] == [row.retained for row in report.exchanges]
+        assert 4 == report.current_messages == len(report.sent)
+
+    def test_without_the_word_of_the_host_all_of_it_is_kept(self) -> None:
+        report = does_not_fit(self.found(18_000, reduce_current=False)).report
+
+        assert (None, 8) == (report.exchanges, report.current_messages)
+
+    @pytest.mark.parametrize(
+        ("messages", "expected"),
+        [
+            (RUNNING[:1] + RUNNING[3:], ["/current/1", "/current/2"]),
+            (RUNNING, []),
+            ((*RUNNING[:2], result("a", 1), *RUNNING[3:]), []),
+            ((*RUNNING[:2], result("x", 1), *RUNNING[3:]), ["/current/0", "/current/1", "/current/2"]),
+            (RUNNING[:-1], ["/current/7"]),
+        ],
+    )
+    def test_b08_of_a_condensed_exchange_all_but_its_texts_is_looked_for(
+        self, messages: tuple[ModelMessage, ...], expected: list[str]
+    ) -> None:
+        given = inputs(RUNNING)
+        request = GenerationRequest(messages=messages)
+
+        assert expected == list(missing_content(request, history(0), given, {0: CondenseExchange(index=0)}))
+
+    def test_b08_a_dropped_exchange_is_not_looked_for(self) -> None:
+        request = GenerationRequest(messages=RUNNING[:1] + RUNNING[3:])
+
+        assert () == missing_content(request, history(0), inputs(RUNNING), {0: DropExchange(index=0)})
+        assert ("/current/3", "/current/4") == missing_content(
+            GenerationRequest(messages=RUNNING[:1] + RUNNING[5:]),
+            history(0),
+            inputs(RUNNING),
+            {0: DropExchange(index=0)},
+        )
+
+
+def test_b02_a_turn_in_quarantine_is_not_pinned() -> None:
+    whole = history(2)
+    damaged = turn_of(TurnId("t0"), ProjectedState.QUARANTINED, None, (), missing_complete_reply=False)
+    broken = attrs.evolve(whole, turns=vector([damaged, whole.turns[1]]), silent=vector([0]))
+
+    assert Failure(invalid("quarantined_pin", "/pinned_turns/1")) == build(
+        broken, inputs(pins=["t1", "t0"]), BYTES
+    )
+    assert isinstance(build(broken, inputs(pins=["t1"]), BYTES), Success)
 
 
 def test_g02_the_soft_budget_of_the_guide() -> None:

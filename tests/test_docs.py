@@ -3,6 +3,8 @@
 import enum
 import re
 import runpy
+import shlex
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,16 +14,26 @@ import attrs
 import pytest
 
 from docs import generate
+from jingwei.cli.app import run
 from jingwei.cli.exits import Exit
 from jingwei.codec import DecodeReason
+from jingwei.events.failures import WriteFailure, WriteReason
+from jingwei.events.records import SessionLog
 from jingwei.events.turns import REFUSED, MalformedReason
-from jingwei.events.wire import decode_log, encode_log
+from jingwei.events.wire import decode_log, encode_log, session_log
+from jingwei.ids import SessionId
 from jingwei.limits import Bound
 from jingwei.messages.failures import ShapeFailure
 from jingwei.projection.failures import AdmissionReason, InvalidConfigReason, ProjectionFailure
 from jingwei.providers.openai_chat.failures import ImportFailure, SoftFailure
+from jingwei.report.cache import PrefixChange
 from jingwei.report.failures import BuildFailure, InvalidInputReason, OverflowWhat, UnverifiedReason
+from jingwei.request.counting import ByteHeuristicCounter
+from jingwei.request.records import ContextBudget, ContextTarget
+from jingwei.request.remembering import RememberingCounter
 from jingwei.selection.records import InvalidPlanReason
+from jingwei.selection.stable_prefix import stable_prefix
+from jingwei.simulate import SimulatedCall, SimulationInputs, simulate, summaries
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DOCS: Final = ROOT / "docs"
@@ -32,16 +44,16 @@ MENTION: Final = re.compile(r"(?<![A-Za-z0-9+_`/-])([WLPMCBR]\d{1,2})(?![A-Za-z0
 
 BUILT: Final = (
     [f"W{n}" for n in range(1, 9)]
-    + ["L1", "L2"]
-    + [f"P{n}" for n in range(1, 13)]
+    + [f"L{n}" for n in range(1, 5)]
+    + [f"P{n}" for n in range(1, 15)]
     + ["M1", "M2", "M3"]
     + ["C1", "C2", "C3", "C6"]
-    + [f"B{n}" for n in (*range(1, 9), 10, 11)]
-    + ["R1", "R5"]
+    + [f"B{n}" for n in range(1, 12)]
+    + ["R1", "R2", "R4", "R5", "R6"]
 )
 """The rules that are built, in the order of the pages."""
 
-LATER: Final = {"P13", "C4", "C5", "B9", "R2", "R3", "R4", "R6"}
+LATER: Final = {"C4", "C5", "R3"}
 """The rules that a page names as not built yet."""
 
 
@@ -112,7 +124,7 @@ def test_every_failure_has_advice_and_every_field_a_word() -> None:
     listed = [cls for _, _, members in generate.SECTIONS for cls in members]
 
     assert set(listed) == set(generate.ADVICE) | set(get_args(SoftFailure))
-    for union in (ProjectionFailure, BuildFailure, ShapeFailure, ImportFailure):
+    for union in (ProjectionFailure, WriteFailure, BuildFailure, ShapeFailure, ImportFailure):
         assert set() == set(get_args(union)) - set(listed)
     assert [] == [
         line for line in generate.failures_page().splitlines() if re.fullmatch(r"- `\w+`:?\s*", line)
@@ -124,6 +136,7 @@ def test_every_failure_has_advice_and_every_field_a_word() -> None:
     [
         (DecodeReason, generate.DECODE_REASONS),
         (MalformedReason, generate.MALFORMED_REASONS),
+        (WriteReason, generate.WRITE_REASONS),
         (InvalidConfigReason, generate.CONFIG_REASONS),
         (AdmissionReason, generate.ADMISSION_REASONS),
         (InvalidInputReason, generate.INPUT_REASONS),
@@ -142,9 +155,10 @@ def test_every_failure_with_an_enum_lists_its_reasons() -> None:
     for _, _, members in generate.SECTIONS:
         for cls in members:
             enums = [
-                f.type
+                part
                 for f in attrs.fields(cls)  # type: ignore[arg-type]  # every failure is an attrs class
-                if isinstance(f.type, type) and issubclass(f.type, enum.Enum)
+                for part in (f.type, *get_args(f.type))
+                if isinstance(part, type) and issubclass(part, enum.Enum)
             ]
 
             assert bool(enums) is (cls in generate.REASONS), cls.__name__
@@ -154,6 +168,14 @@ def test_the_exit_codes_in_the_docs_are_those_of_the_command_line() -> None:
     listed = re.findall(r"^\| (\d+) \|", (DOCS / "cli.md").read_text(encoding="utf-8"), flags=re.M)
 
     assert [str(int(code)) for code in Exit] == listed
+
+
+def test_every_reason_why_a_prefix_broke_is_told_in_its_paragraph() -> None:
+    paragraph = (
+        (DOCS / "spec" / "build.md").read_text(encoding="utf-8").split("**B9.**")[1].split("**B10.**")[0]
+    )
+
+    assert [] == [change.value for change in PrefixChange if f"`{change.value}`" not in paragraph]
 
 
 def test_the_states_page_tells_every_reason_once() -> None:
@@ -204,6 +226,60 @@ def test_the_example_host_says_what_is_wrong(expected: str, log: bytes | None, w
     refused = host["prepare"](data, "还有什么没做完？", window_tokens=window_tokens)
 
     assert expected in refused.text
+
+
+# --- the page on long sessions ----------------------------------------------------------------------
+
+LONG_SESSIONS: Final = (DOCS / "long-sessions.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def week() -> SessionLog:
+    script = runpy.run_path(str(DOCS / "examples" / "long_session.py"))
+    return session_log(script["week"]())
+
+
+def test_the_table_of_the_page_is_what_its_command_prints(
+    week: SessionLog,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    """All but the plot, whose bytes are a matter of the version of matplotlib."""
+    written, command = LONG_SESSIONS.split("```sh\n")[1].splitlines()[:2]
+    path = tmp_path / written.split()[-1]
+    path.write_bytes(encode_log(week.events).unwrap())
+    arguments = [str(path) if word == path.name else word for word in shlex.split(command)]
+    plot = arguments.index("--plot")
+    monkeypatch.setattr(sys, "argv", arguments[:plot] + arguments[plot + 2 :])
+    monkeypatch.setenv("COLUMNS", "100")
+
+    assert Exit.OK == run()
+    printed = capfdbinary.readouterr().out.decode().splitlines()
+    shown = LONG_SESSIONS.split("```text\n")[1].partition("```")[0].splitlines()
+    assert [line.rstrip() for line in printed] == shown
+    assert (DOCS / arguments[plot + 1]).exists()
+
+
+def test_the_other_marks_of_the_page_give_its_numbers(week: SessionLog) -> None:
+    shown = re.findall(r"^\| ([\d,]+) \| ([\d,]+) \| .*$", LONG_SESSIONS, flags=re.M)
+    counter = RememberingCounter(ByteHeuristicCounter())
+    inputs = SimulationInputs(
+        target=ContextTarget(model="m", template_revision="r"),
+        budget=ContextBudget(window_tokens=24_000, output_reserve=1024),
+    )
+    marks = [(int(high.replace(",", "")), int(low.replace(",", ""))) for high, low in shown]
+    strategies = [stable_prefix(high=high, low=low, costs=counter).unwrap() for high, low in marks]
+    calls = simulate(SessionId("week"), week, inputs, counter, strategies)
+    rows = summaries(call for call in calls if isinstance(call, SimulatedCall))
+
+    assert 5 == len(marks)
+    for (high, low), row in zip(marks, rows, strict=True):
+        told = (
+            f"| {high:,} | {low:,} | {row.breaks} | {float(row.hit_share):.1%} "
+            f"| {round(row.mean_request):,} | {round(row.cost):,} |"
+        )
+        assert told in LONG_SESSIONS
 
 
 def prose_of(page: Path) -> str:

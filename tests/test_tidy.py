@@ -262,7 +262,14 @@ def classes() -> Iterator[type[object]]:
                 yield member
 
 
-RECORDS: Final = [cls for cls in classes() if attrs.has(cls) and not cls.__module__.startswith(TEST_KIT)]
+CONTAINERS: Final = "jingwei.persistent"
+"""Sequences and tables, which are made by their methods and spoken to as such: no records."""
+
+RECORDS: Final = [
+    cls
+    for cls in classes()
+    if attrs.has(cls) and not cls.__module__.startswith(TEST_KIT) and cls.__module__ != CONTAINERS
+]
 
 
 def fields_of(cls: type[object]) -> "tuple[attrs.Attribute[object], ...]":

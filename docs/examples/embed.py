@@ -177,8 +177,9 @@ def no_request(why: BuildFailure) -> Refused:
             return too_large(why)
         case ShapeInvalid(error=error):
             return Refused(text=f"messages or tools are malformed: {error}")
-        case InvalidPlan(turn_id=turn_id, reason=reason):
-            return Refused(text=f"our strategy is broken at turn {turn_id}: {reason.value}")
+        case InvalidPlan(turn_id=turn_id, exchange=exchange, reason=reason):
+            named = f"exchange {exchange}" if turn_id is None else f"turn {turn_id}"
+            return Refused(text=f"our strategy is broken at {named}: {reason.value}")
         case UnverifiedCount(reason=reason):
             return Refused(text=f"the counter is not good enough for this budget: {reason.value}")
         case CounterFailed(reason=said):

@@ -153,10 +153,11 @@ def say_build(failure: BuildFailure) -> Said:
         case InvalidInput(reason=reason, path=path):
             at = f" at {path}" if path else ""
             return Said(what=f"the inputs are invalid: {reason.value}{at}", hint=_input_hint(reason))
-        case InvalidPlan(step=step, reason=why, turn_id=turn):
+        case InvalidPlan(step=step, reason=why, turn_id=turn, exchange=exchange):
             at = "its base" if step is None else f"step {step}"
+            named = f"exchange {exchange}" if turn is None else f"turn {turn!r}"
             return Said(
-                what=f"the strategy's plan is invalid in {at}: turn {turn!r} is {why.value}",
+                what=f"the strategy's plan is invalid in {at}: {named} is {why.value}",
                 hint="a strategy may name each candidate it was given once, and nothing else",
             )
         case UnverifiedCount(reason=missing):

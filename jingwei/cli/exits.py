@@ -3,6 +3,8 @@
 import enum
 from typing import final
 
+from jingwei.report.failures import BuildFailure, CountLimit, DoesNotFit, SurvivalBroken
+
 
 @final
 class Exit(enum.IntEnum):
@@ -19,3 +21,10 @@ class Exit(enum.IntEnum):
     BUG = 9
     INTERRUPTED = 130
     BROKEN_PIPE = 141
+
+
+def build_exit(failure: BuildFailure) -> Exit:
+    """The code of a build that failed."""
+    if isinstance(failure, DoesNotFit | CountLimit):
+        return Exit.BUDGET
+    return Exit.BUG if isinstance(failure, SurvivalBroken) else Exit.INPUT

@@ -20,9 +20,10 @@ from jingwei.messages.records import (
     ToolMessage,
     UserMessage,
 )
-from jingwei.projection.diagnose import Diagnosis, Violation
-from jingwei.projection.records import DEFAULT_CONFIG, Projection, ProjectionConfig
-from jingwei.report.records import BuildReport
+from jingwei.projection.diagnose import Diagnosis, Violation, WayOut
+from jingwei.projection.records import DEFAULT_CONFIG, DamagedTurns, Projection, ProjectionConfig
+from jingwei.report.cache import CachePlan
+from jingwei.report.records import BuildReport, ExchangeRow, ReportedMarks, TurnRow
 
 _CONTROLS: Final = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
 
@@ -33,8 +34,14 @@ def escape(text: str) -> str:
 
 
 def report_table(report: BuildReport) -> RenderableType:
-    """What was kept and dropped, every count, and what the request costs."""
-    return Shown(_turns(report), _attempts(report), Text(_breakdown(report)))
+    """What was kept and dropped, every count, what the request costs, and what a prompt cache feels."""
+    lines = [_breakdown(report)]
+    if report.marks is not None:
+        lines.append(_marks(report.marks))
+    if report.cache is not None:
+        lines.append(_cache(report.cache))
+    exchanges = () if report.exchanges is None else (_exchanges(report.exchanges),)
+    return Shown(_turns(report), *exchanges, _attempts(report), Text("\n".join(lines)))
 
 
 def projection_table(projection: Projection) -> RenderableType:
@@ -80,7 +87,8 @@ def diagnosis_table(found: Diagnosis) -> RenderableType:
         what = "warning: the call's arguments are no object; no build can send it"
         line = str(warned.seq + 1)
         table.add_row(line, escape(warned.event_id), escape(warned.turn_id), "M3", what)
-    return table if found.admits is None else Shown(table, Text(_admitting(found.admits)))
+    way_out = _way_out(found)
+    return Shown(table, Text(way_out)) if way_out else table
 
 
 def _folded(violations: Sequence[Violation]) -> list[list[Violation]]:
@@ -122,9 +130,21 @@ def _line(violation: Violation) -> str:
     return "" if violation.seq is None else str(violation.seq + 1)
 
 
+def _way_out(found: Diagnosis) -> str:
+    """What can be done with the log, where something can."""
+    if found.admits is not None:
+        return _admitting(found.admits)
+    if found.way_out is WayOut.CLOSE_ABANDONED:
+        return "only its last turn was cut off: `jingwei recover` appends the events that close it"
+    return ""
+
+
 def _admitting(config: ProjectionConfig) -> str:
     """The options under which the log projects."""
+    quarantines = config.damaged_turns is DamagedTurns.QUARANTINE
+    what = "the log is admitted" + (", without its damaged turns," if quarantines else "") + " with "
     options = {
+        "--damaged-turns quarantine": quarantines,
         "--legacy-replies omit": config.legacy_replies is not DEFAULT_CONFIG.legacy_replies,
         f"--max-events {config.max_events}": config.max_events != DEFAULT_CONFIG.max_events,
         f"--max-input-bytes {config.max_input_bytes}": (
@@ -132,7 +152,7 @@ def _admitting(config: ProjectionConfig) -> str:
         ),
         f"--max-messages {config.max_messages}": config.max_messages != DEFAULT_CONFIG.max_messages,
     }
-    return "the log is admitted with " + " ".join(option for option, differs in options.items() if differs)
+    return what + " ".join(option for option, differs in options.items() if differs)
 
 
 def last_messages(request: GenerationRequest, count: int, room: int = 160) -> RenderableType:
@@ -160,11 +180,9 @@ def _turns(report: BuildReport) -> Table:
     for heading in ("turn", "what became of it", "pinned", "events"):
         table.add_column(heading, justify="right" if heading == "events" else "left")
     for row in rows:
-        fate = "kept" if row.reduction is None else row.reduction.value
-        fate = fate if row.source_events else "empty: costs nothing"
         table.add_row(
             escape(row.turn_id),
-            f"[green]{fate}[/green]" if row.retained else f"[yellow]{fate}[/yellow]",
+            _fate(row) if row.source_events else "[green]empty: costs nothing[/green]",
             "pinned" if row.protected else "",
             str(len(row.source_events)),
         )
@@ -196,6 +214,51 @@ def _breakdown(report: BuildReport) -> str:
         f" + margin {budget.safety_margin:,} = {last.total_reserved:,} of {budget.window_tokens:,} tokens"
     )
     return f"{parts}\n{last.count.method} for {report.target.model}: {last.count.evidence.value}"
+
+
+def _exchanges(rows: Sequence[ExchangeRow]) -> Table:
+    table = Table(title=f"{plural(len(rows), 'exchange')} of the running turn")
+    table.add_column("calls")
+    table.add_column("what became of it")
+    for row in rows:
+        table.add_row(escape(", ".join(row.call_ids)), _fate(row))
+    return table
+
+
+def _fate(row: TurnRow | ExchangeRow) -> str:
+    fate = "kept" if row.reduction is None else row.reduction.value
+    return f"[green]{fate}[/green]" if row.retained else f"[yellow]{fate}[/yellow]"
+
+
+def _marks(marks: ReportedMarks) -> str:
+    cut = (
+        "nothing of the history is kept" if marks.cut is None else f"kept from turn {_plain(marks.cut)!r} on"
+    )
+    broke = "; the window asked for more, so the prefix breaks for this request" if marks.broke else ""
+    return (
+        f"marks {marks.high:,} and {marks.low:,}: {cut}, {marks.kept_cost:,} tokens of history; "
+        f"the cut has moved {plural(marks.moves, 'time')}{broke}"
+    )
+
+
+def _cache(plan: CachePlan) -> str:
+    served = f"{plural(plan.common_messages, 'message')} in common with the previous request"
+    if plan.common_tokens is not None and plan.written_tokens is not None:
+        served += f" ({plan.common_tokens:,} tokens), {plan.written_tokens:,} tokens written anew"
+    if plan.reason is None:
+        return f"cache: {served}; all of the previous request is in it"
+    broke = f"cache: {served}; message {plan.changed_at} differs: {plan.reason.value}"
+    if plan.pays_after is None:
+        return broke
+    return (
+        f"{broke}; {plan.rewritten_tokens:,} tokens are written once more and {plan.freed_tokens:,} are not "
+        f"sent any more, which pays after {plural(plan.pays_after, 'further request')}"
+    )
+
+
+def _plain(text: str) -> str:
+    """A text of a log in a line without markup."""
+    return text.translate(_CONTROLS)
 
 
 def _spoken(message: ModelMessage) -> tuple[str, str]:

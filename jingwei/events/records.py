@@ -478,10 +478,13 @@ class SessionLog:
             knows it from the length of the lines, and `session_log` measures. `max_input_bytes` (P2) is
             held against the exact sum, which is computed (`log_bytes`) only where this does not decide.
             No part of a log's identity: logs of the same events are equal.
+        measured: whether `bytes_at_most` is that sum itself, as `session_log` makes it. A log that is not
+            measured is measured when it is appended to a projection (P13), which has no way to do so later.
     """
 
     events: tuple[SessionEvent, ...]
     bytes_at_most: int = attrs.field(eq=False)
+    measured: bool = attrs.field(default=False, eq=False)
 
 
 @final

@@ -14,7 +14,7 @@ a reply without a message id that also comes too early is refused for its missin
 """
 
 import enum
-from collections.abc import Mapping, Set
+from collections.abc import Container, Mapping
 from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias, final
 
@@ -160,32 +160,35 @@ REFUSED: Final[Mapping[_Pair, Refusal]] = MappingProxyType(
 )
 """Why each remaining pair is refused."""
 
+_ROWS: Final[Mapping[_Pair, TurnState | Refusal]] = MappingProxyType({**TURN_TABLE, **REFUSED})
+# One look-up an event: hashing an enum member is not cheap.
+
 
 class KnownIds(Protocol):
     """The ids that the guards compare with: read only, whoever keeps them."""
 
     @property
-    def tool_calls(self) -> Set[str]:
+    def tool_calls(self) -> Container[str]:
         """Calls of this turn."""
         ...
 
     @property
-    def tool_results(self) -> Set[str]:
+    def tool_results(self) -> Container[str]:
         """Calls of this turn that have their result."""
         ...
 
     @property
-    def model_calls(self) -> Set[str]:
+    def model_calls(self) -> Container[str]:
         """Model requests of this turn."""
         ...
 
     @property
-    def model_results(self) -> Set[str]:
+    def model_results(self) -> Container[str]:
         """Model requests of this turn that have their result."""
         ...
 
     @property
-    def message_ids(self) -> Set[str]:
+    def message_ids(self) -> Container[str]:
         """Message ids of complete replies, of the whole session."""
         ...
 
@@ -198,13 +201,13 @@ def step(state: TurnState, ids: KnownIds, event: SessionEvent) -> TurnState | Ma
     pair = (state, type(event.kind))
     if is_blank(event.event_id):
         return MalformedReason.BLANK_EVENT_ID
-    refusal = REFUSED.get(pair)
-    if refusal is not None and refusal.first:
-        return refusal.reason
+    row = _ROWS[pair]
+    if isinstance(row, Refusal) and row.first:
+        return row.reason
     reason = _guard(ids, event)
     if reason is not None:
         return reason
-    return TURN_TABLE[pair] if refusal is None else refusal.reason
+    return row.reason if isinstance(row, Refusal) else row
 
 
 def _guard(ids: KnownIds, event: SessionEvent) -> MalformedReason | None:

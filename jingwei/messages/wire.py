@@ -84,6 +84,12 @@ def request_value(request: GenerationRequest) -> JsonValue:
     return _CODEC.write(request)
 
 
+def request_text(request: GenerationRequest) -> str:
+    """Canonical text of a request (W8, M2), from that of its messages."""
+    messages = ",".join(map(message_text, request.messages))
+    return f'{{"messages":[{messages}],"constraint":{constraint_text(request.constraint)}}}'
+
+
 def decode_response(data: bytes) -> Outcome[GenerationResponse, DecodeFailed]:
     """One response from its JSON document (W1, W6, M2). Total: any bytes give a Result."""
     return _CODEC.decode(data, GenerationResponse)
@@ -137,6 +143,8 @@ _TOOL_FRAME: Final = len('{"role":"tool","call_id":,"content":""}')
 
 def constraint_text(constraint: GenerationConstraint) -> str:
     """Canonical text of a constraint (W8, M2)."""
+    if isinstance(constraint, TextConstraint):
+        return '{"mode":"text"}'
     return _CODEC.text(constraint)
 
 

@@ -7,6 +7,7 @@ from jingwei.messages.records import AssistantMessage, ToolMessage, UserMessage
 from jingwei.messages.shape import messages_failure
 from jingwei.messages.wire import message_bytes
 from jingwei.outcome import Failure, Outcome, Success
+from jingwei.persistent import vector
 from jingwei.projection.failures import AdmissionReason, NotAdmitted
 from jingwei.projection.records import (
     ALGORITHM_VERSION,
@@ -14,6 +15,7 @@ from jingwei.projection.records import (
     ForeignProjection,
     Group,
     GroupKind,
+    ProjectedState,
     Projection,
     turn_of,
 )
@@ -23,8 +25,8 @@ def admit_projection(foreign: ForeignProjection) -> Outcome[Projection, NotAdmit
     """A projection that `build` accepts, or the first history check of B2 that fails.
 
     Order: the version, then the turns (blank, doubled), then the groups (unknown turn, out of turn
-    order, without sources, messages that do not match the kind). Not checked, since no log is at
-    hand: that the sources exist and that the omissions are complete.
+    order, without sources, of a turn in quarantine, messages that do not match the kind). Not checked,
+    since no log is at hand: that the sources exist and that the omissions are complete.
     """
     failure = version_failure(foreign) or turns_failure(foreign) or groups_failure(foreign)
     return Success(admitted(foreign)) if failure is None else Failure(failure)
@@ -64,7 +66,8 @@ def groups_failure(foreign: ForeignProjection) -> NotAdmitted | None:
         at = positions[group.turn_id]
         if not group.source_events:
             return NotAdmitted(reason=AdmissionReason.GROUP_WITHOUT_SOURCES, path=f"{path}/source_events")
-        if not _matches_kind(group):
+        quarantined = foreign.turns[at].state is ProjectedState.QUARANTINED
+        if quarantined or not _matches_kind(group):
             return NotAdmitted(reason=AdmissionReason.GROUP_SHAPE, path=f"{path}/messages")
     return None
 
@@ -75,7 +78,7 @@ def admitted(foreign: ForeignProjection) -> Projection:
     by_turn = {
         turn_id: tuple(groups) for turn_id, groups in groupby(measured, key=lambda group: group.turn_id)
     }
-    turns = tuple(
+    turns = [
         turn_of(
             turn.turn_id,
             turn.state,
@@ -84,7 +87,8 @@ def admitted(foreign: ForeignProjection) -> Projection:
             missing_complete_reply=turn.missing_complete_reply,
         )
         for turn in foreign.turns
-    )
+    ]
+    opened = [place for place, turn in enumerate(turns) if turn.state is ProjectedState.OPEN]
     messages = [message for group in foreign.groups for message in group.messages]
     return Projection(
         algorithm_version=foreign.algorithm_version,
@@ -92,9 +96,11 @@ def admitted(foreign: ForeignProjection) -> Projection:
         config=foreign.config,
         source_event_count=foreign.source_event_count,
         source_tail=foreign.source_tail,
-        turns=turns,
-        sources=tuple([turn.sources for turn in turns]),
-        omitted=foreign.omitted,
+        turns=vector(turns),
+        sources=vector([turn.sources for turn in turns]),
+        omitted=vector(foreign.omitted),
+        open_turn=opened[0] if opened else None,
+        silent=vector([place for place, turn in enumerate(turns) if not turn.message_count]),
         group_count=len(foreign.groups),
         message_count=len(messages),
         canonical_bytes=sum([sum(group.message_bytes) for group in measured]),

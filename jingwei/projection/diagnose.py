@@ -1,26 +1,21 @@
 """Everything that is wrong with a log, and what would admit it (rule B10). Nothing is repaired."""
 
-from collections.abc import Iterable, Sequence
+import enum
+from collections.abc import Sequence
 from typing import final
 
 import attrs
 
 from jingwei.events.failures import LogFailure
 from jingwei.events.log import log_violations
-from jingwei.events.records import SessionEvent, SessionLog
+from jingwei.events.records import AssistantReply, SessionEvent, SessionLog
 from jingwei.events.turns import MalformedReason
 from jingwei.events.wire import log_bytes
 from jingwei.ids import EventId, SessionId, TurnId
 from jingwei.limits import Bound, LimitExceeded
 from jingwei.messages.failures import ArgumentsNotObject
-from jingwei.projection.failures import (
-    InvalidConfig,
-    Malformed,
-    MissingReply,
-    ProjectionFailure,
-    Unconfirmed,
-)
-from jingwei.projection.project import (
+from jingwei.outcome import Failure, Success
+from jingwei.projection.advance import (
     arguments_failure,
     config_failure,
     log_limit_failure,
@@ -28,14 +23,23 @@ from jingwei.projection.project import (
     run_failure,
     runs_of,
 )
+from jingwei.projection.failures import (
+    InvalidConfig,
+    Malformed,
+    MissingReply,
+    ProjectionFailure,
+    Unconfirmed,
+)
+from jingwei.projection.project import project
 from jingwei.projection.records import (
     DEFAULT_CONFIG,
+    DamagedTurns,
     Group,
     GroupKind,
     LegacyReplies,
     ProjectionConfig,
 )
-from jingwei.projection.turn import OpenTurn
+from jingwei.projection.turn import OpenTurn, RunningTurn
 
 
 @final
@@ -78,6 +82,18 @@ class Warned:
 
 
 @final
+class WayOut(enum.Enum):
+    """How a log can be used again; neither changes what was recorded.
+
+    `CONFIGURATION`: under `Diagnosis.admits` it projects as it is. `CLOSE_ABANDONED`: nothing is wrong but
+    that its last turn was cut off, which `close_abandoned` closes with further events.
+    """
+
+    CONFIGURATION = "configuration"
+    CLOSE_ABANDONED = "close_abandoned"
+
+
+@final
 @attrs.frozen(kw_only=True)
 class Diagnosis:
     """All violations of a log (B10).
@@ -87,12 +103,15 @@ class Diagnosis:
             one is what `project` fails with under the same configuration.
         warnings: what projects and cannot be built.
         admits: the configuration under which the log projects, where the host may choose one; None
-            for a log without violations, and for one that no choice admits.
+            for a log without violations, and for one that no choice admits. It leaves damaged turns out
+            (P14) only where nothing else admits the log.
+        way_out: which of the two ways out there is; None where there is nothing wrong, or no way.
     """
 
     violations: tuple[Violation, ...]
     warnings: tuple[Warned, ...]
     admits: ProjectionConfig | None
+    way_out: WayOut | None
 
 
 def diagnose(session_id: SessionId, log: SessionLog, config: ProjectionConfig = DEFAULT_CONFIG) -> Diagnosis:
@@ -100,9 +119,10 @@ def diagnose(session_id: SessionId, log: SessionLog, config: ProjectionConfig = 
 
     An offending event does not change the state: an event that breaks L1 takes no part in its turn,
     and one that P4 refuses is as if it had not happened. A run of events that P3 refuses is no turn,
-    so no further rule applies to its events.
+    so no further rule applies to its events. What the configuration admits is no violation: under
+    quarantine (P14) a turn that is left out is not listed.
     """
-    survey = _Survey(config)
+    survey = _Survey(session_id, config)
     survey.whole_log(config_failure(session_id, config))
     survey.whole_log(log_limit_failure(log, config))
     physical = list(log_violations(session_id, log.events))
@@ -142,13 +162,15 @@ def _log_rule(_failure: LogFailure) -> str:
 class _Survey:
     """The loop's own memory; never leaves `diagnose`."""
 
-    def __init__(self, config: ProjectionConfig) -> None:
+    def __init__(self, session_id: SessionId, config: ProjectionConfig) -> None:
+        self.session_id = session_id
         self.config = config
         self.violations = list[Violation]()
         self.warnings = list[Warned]()
         self.turn_ids = set[str]()
         self.message_ids = set[str]()
         self.messages = 0
+        self.legacy = False
         self.passed: LimitExceeded | None = None
 
     def whole_log(self, failure: ProjectionFailure | None) -> None:
@@ -178,27 +200,33 @@ class _Survey:
             self.at(run[0], refused)
             return
         self.turn_ids.add(run[0].turn_id)
-        turn = OpenTurn(run[0].turn_id, self.message_ids)
-        before = len(self.violations)
+        turn = OpenTurn(RunningTurn(turn_id=run[0].turn_id), self.message_ids)
+        found = list[tuple[SessionEvent, ProjectionFailure]]()
         for event in run:
             reason = turn.take(event)
             if reason is not None:
-                self.at(event, malformed(event, reason))
+                found.append((event, malformed(event, reason)))
         last = turn.last_event
-        if last is None:
-            return  # every event was refused: there is no turn of which P5 and P6 could speak
-        for failure in (turn.unconfirmed(is_last=is_last), turn.missing_reply(self.config)):
-            if failure is not None:
-                self.at(last, failure)
-        if all(isinstance(v.failure, MissingReply) for v in self.violations[before:]):
-            self.keep(turn, last)
+        if last is not None:  # else every event was refused: no turn of which P5 and P6 could speak
+            ends = (turn.unconfirmed(is_last=is_last), turn.missing_reply(self.config))
+            found += [(last, failure) for failure in ends if failure is not None]
+        failures = [failure for _, failure in found]
+        if self.config.damaged_turns is DamagedTurns.QUARANTINE and is_damaged(failures, is_last=is_last):
+            return
+        if turn.message_id is not None:
+            self.message_ids.add(turn.message_id)
+        for event, failure in found:
+            self.at(event, failure)
+        if last is not None and all(isinstance(failure, MissingReply) for failure in failures):
+            self.legacy = self.legacy or bool(failures)
+            self.keep(turn, run, last)
 
-    def keep(self, turn: OpenTurn, last: SessionEvent) -> None:
+    def keep(self, turn: OpenTurn, run: Sequence[SessionEvent], last: SessionEvent) -> None:
         """Count the messages of a sound turn, and warn of what no build can send."""
-        calls = iter(turn.call_events)
+        by_id = {event.event_id: event for event in run}
         for group in turn.groups():
             if group.kind is GroupKind.TOOL_EXCHANGE:
-                self.warn(next(calls), group)
+                self.warn(by_id[group.source_events[0]], group)
             self.messages += len(group.messages)
             limit = self.config.max_messages
             if self.messages > limit and self.passed is None:
@@ -215,21 +243,55 @@ class _Survey:
 
     def diagnosis(self, log: SessionLog) -> Diagnosis:
         failures = [violation.failure for violation in self.violations]
+        admits = self.admitting(log, failures) if failures else None
+        way_out = None if admits is None else WayOut.CONFIGURATION
         return Diagnosis(
             violations=tuple(self.violations),
             warnings=tuple(self.warnings),
-            admits=self.admitting(log, failures),
+            admits=admits,
+            way_out=WayOut.CLOSE_ABANDONED if was_cut_off(log, failures) else way_out,
         )
 
-    def admitting(self, log: SessionLog, failures: Iterable[ProjectionFailure]) -> ProjectionConfig | None:
-        """The host's own choices can lift bounds and admit missing replies, and nothing else."""
-        found = list(failures)
-        if not found or not all(isinstance(failure, LimitExceeded | MissingReply) for failure in found):
+    def admitting(self, log: SessionLog, failures: Sequence[ProjectionFailure]) -> ProjectionConfig | None:
+        """The host's choices lift bounds, admit missing replies and leave damaged turns out; no more."""
+        if any(isinstance(failure, InvalidConfig) for failure in failures):
             return None
-        legacy = any(isinstance(failure, MissingReply) for failure in found)
-        return ProjectionConfig(
-            legacy_replies=LegacyReplies.OMIT if legacy else self.config.legacy_replies,
+        wider = attrs.evolve(
+            self.config,
+            legacy_replies=LegacyReplies.OMIT if self.legacy else self.config.legacy_replies,
             max_events=max(self.config.max_events, len(log.events)),
             max_input_bytes=max(self.config.max_input_bytes, log_bytes(log)),
             max_messages=max(self.config.max_messages, self.messages),
         )
+        if all(isinstance(failure, LimitExceeded | MissingReply) for failure in failures):
+            return wider
+        # Which turns stand without the damaged ones is asked of the walk, not guessed: an id that only a
+        # damaged turn used is free. No event makes more than two messages.
+        most = max(wider.max_messages, 2 * len(log.events))
+        without = attrs.evolve(wider, damaged_turns=DamagedTurns.QUARANTINE, max_messages=most)
+        match project(self.session_id, log, without):
+            case Success(projection):
+                messages = max(self.config.max_messages, projection.message_count)
+                return attrs.evolve(without, max_messages=messages)
+            case Failure():
+                return None
+
+
+def is_damaged(failures: Sequence[ProjectionFailure], *, is_last: bool) -> bool:
+    """Whether quarantine leaves out the turn of these failures (P14): not a last one that may go on."""
+    return any(not (is_last and isinstance(failure, Unconfirmed)) for failure in failures)
+
+
+def was_cut_off(log: SessionLog, failures: Sequence[ProjectionFailure]) -> bool:
+    """Whether nothing is wrong but that the last turn has no end yet, and it can still have one.
+
+    A turn whose reply stands before the result of a call cannot: nothing may answer the call any more (P4).
+    """
+    match failures:
+        case [Unconfirmed(turn_id=turn_id, unterminated=True) as cut] if turn_id == log.events[-1].turn_id:
+            replied = any(
+                isinstance(event.kind, AssistantReply) for event in log.events if event.turn_id == turn_id
+            )
+            return not (replied and (cut.open_tool_calls or cut.open_model_calls))
+        case _:
+            return False

@@ -9,6 +9,7 @@ from jingwei.ids import EventId, SessionId, TurnId
 from jingwei.limits import EVENTS_MAX, PROJECTION_INPUT_BYTES_MAX, PROJECTION_MESSAGES_MAX
 from jingwei.messages.failures import ShapeFailure
 from jingwei.messages.records import ModelMessage
+from jingwei.persistent import Vector
 
 ALGORITHM_VERSION: Final = 1
 """The meaning of a projection; a change of meaning is another number (P11)."""
@@ -23,18 +24,28 @@ class LegacyReplies(enum.Enum):
 
 
 @final
+class DamagedTurns(enum.Enum):
+    """What to do with a turn that breaks P4, P5 or P6, and whose log would have no projection for it."""
+
+    REJECT = "reject"
+    QUARANTINE = "quarantine"
+
+
+@final
 @attrs.frozen(kw_only=True)
 class ProjectionConfig:
     """The host's choices and bounds (P1); every bound is inclusive and above zero.
 
     Attributes:
         legacy_replies: refuse a successful turn without a reply, or keep it without one.
+        damaged_turns: refuse a log with a damaged turn, or leave that turn out whole (P14).
         max_events: events of the log.
         max_input_bytes: canonical bytes of all events, audit payloads included.
         max_messages: messages that the projection may hold.
     """
 
     legacy_replies: LegacyReplies = LegacyReplies.REJECT
+    damaged_turns: DamagedTurns = DamagedTurns.REJECT
     max_events: int = EVENTS_MAX
     max_input_bytes: int = PROJECTION_INPUT_BYTES_MAX
     max_messages: int = PROJECTION_MESSAGES_MAX
@@ -76,7 +87,10 @@ class Group:
 
 @final
 class ProjectedState(enum.Enum):
-    """How a turn stands; an exchange of a failed turn does not make the turn a success."""
+    """How a turn stands; an exchange of a failed turn does not make the turn a success.
+
+    `QUARANTINED` says that the turn is damaged and left out whole (P14): it has no groups.
+    """
 
     COMPLETED = "completed"
     WAITING_FOR_INPUT = "waiting_for_input"
@@ -84,6 +98,7 @@ class ProjectedState(enum.Enum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     OPEN = "open"
+    QUARANTINED = "quarantined"
 
 
 @final
@@ -108,9 +123,9 @@ class ProjectedTurn:
     Attributes:
         sources: its id and source events.
         state: how it ended; `OPEN` only for the last one.
-        terminal_event: the event that closed it; None while open.
+        terminal_event: the event that closed it; None while open, and in quarantine.
         missing_complete_reply: True only under `LegacyReplies.OMIT` (P6).
-        groups: perhaps none: a turn of audit events alone projects to no message.
+        groups: perhaps none: a turn of audit events alone projects to no message, nor does a damaged one.
         message_count: messages of all its groups.
         canonical_bytes: canonical bytes of its messages.
     """
@@ -136,12 +151,13 @@ class ProjectedTurn:
 
 @final
 class OmissionReason(enum.Enum):
-    """Why an event is in no group (P9)."""
+    """Why an event is in no group (P9, P14)."""
 
     AUDIT = "audit"
     MODEL_AUDIT = "model_audit"
     STREAM_DELTA = "stream_delta"
     UNSUCCESSFUL_REPLY = "unsuccessful_reply"
+    QUARANTINED = "quarantined"
 
 
 @final
@@ -170,6 +186,8 @@ class Projection:
         turns: in physical order, each with its groups.
         sources: the sources of the turns, in the same order; shared with every report.
         omitted: every event that is in no group, strictly increasing by seq.
+        open_turn: position of the first open turn; None where there is none.
+        silent: positions of the turns without messages, which are no candidates (R5), increasing.
         group_count: groups of all turns.
         message_count: messages of all groups.
         canonical_bytes: canonical bytes of all messages.
@@ -183,9 +201,11 @@ class Projection:
     config: ProjectionConfig
     source_event_count: int
     source_tail: EventId | None
-    turns: tuple[ProjectedTurn, ...]
-    sources: tuple[TurnSources, ...]
-    omitted: tuple[Omission, ...]
+    turns: Vector[ProjectedTurn]
+    sources: Vector[TurnSources]
+    omitted: Vector[Omission]
+    open_turn: int | None
+    silent: Vector[int]
     group_count: int
     message_count: int
     canonical_bytes: int

@@ -33,6 +33,7 @@ def split_open_turn(projection: Projection) -> SplitProjection:
     if not projection.turns or projection.turns[-1].state is not ProjectedState.OPEN:
         return SplitProjection(history=projection, current=())
     last = projection.turns[-1]
+    closed, silent = len(projection.turns) - 1, projection.silent
     left = projection.message_count - last.message_count
     broken = projection.shape_failure
     index = None if broken is None else index_of(broken)
@@ -40,8 +41,10 @@ def split_open_turn(projection: Projection) -> SplitProjection:
     history = attrs.evolve(
         projection,
         shape_failure=None if gone else broken,
-        turns=projection.turns[:-1],
-        sources=projection.sources[:-1],
+        turns=projection.turns.first(closed),
+        sources=projection.sources.first(closed),
+        open_turn=projection.open_turn if projection.open_turn != closed else None,
+        silent=silent.first(len(silent) - 1) if silent and silent[-1] == closed else silent,
         group_count=projection.group_count - len(last.groups),
         message_count=left,
         canonical_bytes=projection.canonical_bytes - last.canonical_bytes,

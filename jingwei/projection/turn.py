@@ -1,13 +1,17 @@
 """One turn: the ids its guards need, what it left open, and the groups it becomes (rules P4 to P9).
 
-`OpenTurn` is the memory of a loop, not a record: `project` and `diagnose` each make one per run of
-events and drop it. The rules themselves are `step` (pure, over the turn table) and the functions
-that read a turn when its events are over.
+`OpenTurn` is the memory of a loop, not a record: each run of events in a piece of a log has its own,
+which starts from the `RunningTurn` of the pieces before and ends as the one for the pieces after (P13).
+The rules themselves are `step` (pure, over the turn table) and the functions that read a turn when its
+events are over.
 """
 
-from collections.abc import KeysView, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import chain
 from types import MappingProxyType
-from typing import Final, assert_never, final
+from typing import Final, TypeVar, assert_never, final
+
+import attrs
 
 from jingwei.events.records import (
     AssistantDelta,
@@ -19,15 +23,13 @@ from jingwei.events.records import (
     ModelRequestEvent,
     ModelResultEvent,
     SessionEvent,
-    ToolCall,
     ToolCallEvent,
-    ToolOutcome,
     ToolResultEvent,
     UserMessageEvent,
 )
 from jingwei.events.turns import MalformedReason, TurnState, step
 from jingwei.events.wire import outcome_text
-from jingwei.ids import EventId, ModelCallId, ProviderCallId, ToolCallId, TurnId
+from jingwei.ids import EventId, MessageId, ModelCallId, ProviderCallId, ToolCallId, TurnId
 from jingwei.messages.records import (
     AssistantMessage,
     ModelMessage,
@@ -36,6 +38,7 @@ from jingwei.messages.records import (
     UserMessage,
 )
 from jingwei.messages.wire import message_bytes, tool_message_bytes
+from jingwei.persistent import Table, Vector
 from jingwei.projection.failures import MissingReply, Unconfirmed
 from jingwei.projection.records import (
     Group,
@@ -48,6 +51,8 @@ from jingwei.projection.records import (
     ProjectionConfig,
     turn_of,
 )
+
+V = TypeVar("V")
 
 _SUCCESSFUL = frozenset(
     {ProjectedState.COMPLETED, ProjectedState.WAITING_FOR_INPUT, ProjectedState.CHECKPOINTED}
@@ -67,53 +72,109 @@ _OMITTED: Final[Mapping[type[EventKind], OmissionReason | None]] = MappingProxyT
 
 
 @final
-class OpenTurn:
-    """What has been accepted of one turn so far. Satisfies `KnownIds`."""
+@attrs.frozen(kw_only=True)
+class Pairs:
+    """What a turn asked for, in its order, and what answered it.
 
-    def __init__(self, turn_id: TurnId, message_ids: set[str]) -> None:
-        self.turn_id = turn_id
-        self.state = TurnState.EMPTY
-        self.message_ids: Set[str] = message_ids
+    Attributes:
+        order: the id of each call.
+        asked: its event, by call id.
+        answers: the event that answered it, by call id.
+        settled: how many calls, from the first on, are answered without a gap.
+    """
+
+    order: Vector[str] = Vector()
+    asked: Table[str, SessionEvent] = Table()
+    answers: Table[str, SessionEvent] = Table()
+    settled: int = 0
+
+
+@final
+@attrs.frozen(kw_only=True)
+class RunningTurn:
+    """The last turn of a log, between two pieces of it (P13). Shares all but its newest parts with the next.
+
+    Attributes:
+        turn_id: the turn.
+        start: how many events went before it.
+        before: the last of them; None where it is the first turn.
+        state: where it stands in the turn table.
+        events: its events.
+        groups: those that no further event can change, in order (P7).
+        tools: its calls and their results.
+        models: its model requests and their results.
+        reply: the event of its complete reply, and the text.
+        terminal: the event that closed it.
+        ended: how it closed; `OPEN` before.
+        damaged: whether it is in quarantine already (P14).
+        settled: whether it was emitted; then nothing but its id is kept.
+    """
+
+    turn_id: TurnId
+    start: int = 0
+    before: EventId | None = None
+    state: TurnState = TurnState.EMPTY
+    events: Vector[SessionEvent] = Vector()
+    groups: Vector[Group] = Vector()
+    tools: Pairs = Pairs()
+    models: Pairs = Pairs()
+    reply: tuple[SessionEvent, str] | None = None
+    terminal: EventId | None = None
+    ended: ProjectedState = ProjectedState.OPEN
+    damaged: bool = False
+    settled: bool = False
+
+
+@final
+class OpenTurn:
+    """A running turn while a piece of its events is walked. Satisfies `KnownIds`.
+
+    Attributes:
+        turn_id: the turn.
+        state: where it stands.
+        new_groups: the groups that became final with this piece.
+        damaged: whether it is in quarantine.
+        settled: whether it was emitted.
+        tool_calls: its calls.
+        tool_results: those that have their result.
+        model_calls: its model requests.
+        model_results: those that have their result.
+    """
+
+    def __init__(self, base: RunningTurn, message_ids: Container[str] = ()) -> None:
+        self.turn_id = base.turn_id
+        self.state = base.state
+        self.new_groups = list[Group]()
+        self.damaged = base.damaged
+        self.settled = base.settled
+        self._base = base
         self._message_ids = message_ids
         self._events = list[SessionEvent]()
-        self._user: tuple[EventId, str] | None = None
-        self._reply: tuple[SessionEvent, str] | None = None
-        self._terminal: SessionEvent | None = None
-        self._ended = ProjectedState.OPEN
-        self._calls = dict[str, tuple[SessionEvent, ToolCall]]()
-        self._results = dict[str, tuple[EventId, ToolOutcome]]()
-        self._model_calls = dict[str, None]()
-        self._model_results = dict[str, None]()
+        self._reply = base.reply
+        self._terminal = base.terminal
+        self._ended = base.ended
+        self._tools = _OpenPairs(base.tools)
+        self._models = _OpenPairs(base.models)
+        self.tool_calls, self.tool_results = self._tools.asked, self._tools.answered
+        self.model_calls, self.model_results = self._models.asked, self._models.answered
 
     @property
-    def tool_calls(self) -> KeysView[str]:
-        """Calls of this turn."""
-        return self._calls.keys()
+    def message_ids(self) -> Container[str]:
+        """Message ids of the session's complete replies, that of this turn with them."""
+        own = self.message_id
+        return self._message_ids if own is None else _Either({own}, self._message_ids)
 
     @property
-    def tool_results(self) -> KeysView[str]:
-        """Calls of this turn that have their result."""
-        return self._results.keys()
-
-    @property
-    def model_calls(self) -> KeysView[str]:
-        """Model requests of this turn."""
-        return self._model_calls.keys()
-
-    @property
-    def model_results(self) -> KeysView[str]:
-        """Model requests of this turn that have their result."""
-        return self._model_results.keys()
+    def message_id(self) -> MessageId | None:
+        """The message id of its complete reply, if it has one."""
+        return None if self._reply is None else self._reply[0].message_id
 
     @property
     def last_event(self) -> SessionEvent | None:
         """The last accepted event."""
-        return self._events[-1] if self._events else None
-
-    @property
-    def call_events(self) -> tuple[SessionEvent, ...]:
-        """The events of its calls, in call order: that of its exchanges."""
-        return tuple([event for event, _ in self._calls.values()])
+        if self._events:
+            return self._events[-1]
+        return self._base.events[-1] if self._base.events else None
 
     def take(self, event: SessionEvent) -> MalformedReason | None:
         """Accept one event, or say why not and stay as before (P4, B10)."""
@@ -125,12 +186,16 @@ class OpenTurn:
         self._note(event)
         return None
 
+    def damage(self, events: Iterable[SessionEvent]) -> None:
+        """Put it in quarantine, or leave it there, with these further events of its run (P14)."""
+        self.damaged = True
+        self._events += events
+
     def unconfirmed(self, *, is_last: bool) -> Unconfirmed | None:
         """Work whose end is not recorded (P5): failed and cancelled turns are no exception."""
-        calls = tuple(ToolCallId(call) for call in self._calls if call not in self._results)
-        models = tuple(ModelCallId(c) for c in self._model_calls if c not in self._model_results)
-        only_user = len(self._events) == 1 and self._user is not None
-        unterminated = self._terminal is None and not (only_user and is_last)
+        calls = tuple(map(ToolCallId, self._tools.open()))
+        models = tuple(map(ModelCallId, self._models.open()))
+        unterminated = self._terminal is None and not (is_last and self._holds_user_only())
         if not (calls or models or unterminated):
             return None
         return Unconfirmed(
@@ -148,34 +213,65 @@ class OpenTurn:
 
     def groups(self) -> tuple[Group, ...]:
         """User, exchanges in call order whatever the order of results, reply if successful (P7)."""
-        groups = list[Group]()
-        if self._user is not None:
-            event_id, text = self._user
-            groups.append(self._single(GroupKind.USER, event_id, UserMessage(content=text)))
-        groups += [self._exchange(call_id) for call_id in self._calls]
-        if self._reply is not None and self._ended in _SUCCESSFUL:
-            event, text = self._reply
-            reply = AssistantMessage(content=text)
-            groups.append(self._single(GroupKind.ASSISTANT, event.event_id, reply))
-        return tuple(groups)
+        return (*self._base.groups, *self.new_groups)
 
     def projected(self, groups: tuple[Group, ...]) -> ProjectedTurn:
         """The finished turn around its groups."""
         return turn_of(
             self.turn_id,
             self._ended,
-            None if self._terminal is None else self._terminal.event_id,
+            self._terminal,
             groups,
             missing_complete_reply=self._misses_reply(),
         )
 
-    def omissions(self) -> list[Omission]:
+    def quarantined(self) -> ProjectedTurn:
+        """The turn left out whole (P14)."""
+        return turn_of(self.turn_id, ProjectedState.QUARANTINED, None, (), missing_complete_reply=False)
+
+    def omissions(self) -> tuple[Omission, ...]:
         """Every event of the turn that is in no group, in order, with its reason (P9)."""
-        return [
-            Omission(event_id=event.event_id, seq=event.seq, reason=reason)
-            for event in self._events
-            if (reason := self._omitted_for(event)) is not None
-        ]
+        return tuple(
+            [
+                Omission(event_id=event.event_id, seq=event.seq, reason=reason)
+                for event in chain(self._base.events, self._events)
+                if (reason := self._omitted_for(event)) is not None
+            ]
+        )
+
+    def all_omitted(self) -> tuple[Omission, ...]:
+        """Every event of the turn, left out with it (P14)."""
+        return tuple(
+            [
+                Omission(event_id=event.event_id, seq=event.seq, reason=OmissionReason.QUARANTINED)
+                for event in chain(self._base.events, self._events)
+            ]
+        )
+
+    def frozen(self) -> RunningTurn:
+        """What is to be known of it when the next piece comes."""
+        if self.settled:
+            return RunningTurn(turn_id=self.turn_id, state=self.state, settled=True)
+        return RunningTurn(
+            turn_id=self.turn_id,
+            start=self._base.start,
+            before=self._base.before,
+            state=self.state,
+            events=self._base.events.extended(self._events),
+            groups=self._base.groups.extended(self.new_groups),
+            tools=self._tools.frozen(),
+            models=self._models.frozen(),
+            reply=self._reply,
+            terminal=self._terminal,
+            ended=self._ended,
+            damaged=self.damaged,
+        )
+
+    def _holds_user_only(self) -> bool:
+        """One event, and a group was made of it: it is the user message."""
+        return (
+            len(self._base.events) + len(self._events) == len(self._base.groups) + len(self.new_groups) == 1
+        )
 
     def _omitted_for(self, event: SessionEvent) -> OmissionReason | None:
         kind = type(event.kind)
@@ -189,38 +285,48 @@ class OpenTurn:
     def _note(self, event: SessionEvent) -> None:
         """Record what an accepted event adds to the ids and to the turn's parts."""
         kind = event.kind
-        if isinstance(kind, ModelRequestEvent):
-            self._model_calls[kind.request.call_id] = None
-        elif isinstance(kind, ModelResultEvent):
-            self._model_results[kind.result.call_id] = None
-        elif isinstance(kind, ToolCallEvent):
-            self._calls[kind.call.id] = (event, kind.call)
+        if isinstance(kind, ToolCallEvent):
+            self._tools.ask(kind.call.id, event)
         elif isinstance(kind, ToolResultEvent):
-            self._results[kind.result.call_id] = (event.event_id, kind.result.outcome)
+            self._tools.answer(kind.result.call_id, event)
+            for asked, answer in self._tools.settle():
+                self.new_groups.append(self._exchange(asked, answer))
+        elif isinstance(kind, ModelRequestEvent):
+            self._models.ask(kind.request.call_id, event)
+        elif isinstance(kind, ModelResultEvent):
+            self._models.answer(kind.result.call_id, event)
         elif isinstance(kind, UserMessageEvent):
-            self._user = (event.event_id, kind.text)
+            self.new_groups.append(
+                self._single(GroupKind.USER, event.event_id, UserMessage(content=kind.text))
+            )
         elif isinstance(kind, AssistantReply):
             self._reply = (event, kind.text)
-            assert event.message_id is not None, "guarded by `step`"
-            self._message_ids.add(event.message_id)
         elif isinstance(kind, DoneEvent | ErrorEvent):
-            self._terminal = event
-            self._ended = _ended(kind)
+            self._close(event.event_id, _ended(kind))
 
-    def _exchange(self, call_id: str) -> Group:
+    def _close(self, terminal: EventId, ended: ProjectedState) -> None:
+        """Only now is it known whether the reply is a message: that of a failed turn is none (P7)."""
+        self._terminal, self._ended = terminal, ended
+        if self._reply is not None and ended in _SUCCESSFUL:
+            event, text = self._reply
+            message = AssistantMessage(content=text)
+            self.new_groups.append(self._single(GroupKind.ASSISTANT, event.event_id, message))
+
+    def _exchange(self, asked: SessionEvent, answer: SessionEvent) -> Group:
         """One call and its result in the rendition `recorded` (P8)."""
-        event, call = self._calls[call_id]
-        result_event, outcome = self._results[call_id]
-        synthetic = ProviderCallId(f"jw_tool_{event.seq}")
+        assert isinstance(asked.kind, ToolCallEvent), "what `_note` asks with"
+        assert isinstance(answer.kind, ToolResultEvent), "what `_note` answers with"
+        call, outcome = asked.kind.call, answer.kind.result.outcome
+        synthetic = ProviderCallId(f"jw_tool_{asked.seq}")
         called = ModelToolCall(id=synthetic, name=call.name, arguments=call.arguments)
-        asked = AssistantMessage(content=None, tool_calls=(called,))
+        message = AssistantMessage(content=None, tool_calls=(called,))
         content = outcome_text(outcome)
         return Group(
             turn_id=self.turn_id,
             kind=GroupKind.TOOL_EXCHANGE,
-            source_events=(event.event_id, result_event),
-            messages=(asked, ToolMessage(call_id=synthetic, content=content)),
-            message_bytes=(message_bytes(asked), tool_message_bytes(synthetic, content)),
+            source_events=(asked.event_id, answer.event_id),
+            messages=(message, ToolMessage(call_id=synthetic, content=content)),
+            message_bytes=(message_bytes(message), tool_message_bytes(synthetic, content)),
         )
 
     def _single(self, kind: GroupKind, source: EventId, message: ModelMessage) -> Group:
@@ -231,6 +337,86 @@ class OpenTurn:
             messages=(message,),
             message_bytes=(message_bytes(message),),
         )
+
+
+@final
+class _OpenPairs:
+    """Pairs while a piece is walked: those of the earlier pieces, and what this one adds."""
+
+    def __init__(self, base: Pairs) -> None:
+        self._base = base
+        self._old = len(base.order)
+        self._order = list[str]()
+        self._asked = dict[str, SessionEvent]()
+        self._answers = dict[str, SessionEvent]()
+        self._settled = base.settled
+        self.asked = either(self._asked, base.asked)
+        self.answered = either(self._answers, base.answers)
+
+    def ask(self, call_id: str, event: SessionEvent) -> None:
+        """A call, after all earlier ones."""
+        self._order.append(call_id)
+        self._asked[call_id] = event
+
+    def answer(self, call_id: str, event: SessionEvent) -> None:
+        """What answers a call."""
+        self._answers[call_id] = event
+
+    def settle(self) -> list[tuple[SessionEvent, SessionEvent]]:
+        """The pairs that are complete by now and have no open call before them, each told once."""
+        found = list[tuple[SessionEvent, SessionEvent]]()
+        end = self._old + len(self._order)
+        while self._settled < end:
+            call_id = self._at(self._settled)
+            asked = _found(call_id, self._asked, self._base.asked)
+            answer = _found(call_id, self._answers, self._base.answers)
+            if asked is None or answer is None:
+                break
+            found.append((asked, answer))
+            self._settled += 1
+        return found
+
+    def open(self) -> Iterator[str]:
+        """The calls without an answer, in their order."""
+        calls = map(self._at, range(self._settled, self._old + len(self._order)))
+        return (call_id for call_id in calls if call_id not in self.answered)
+
+    def frozen(self) -> Pairs:
+        """All pairs so far."""
+        if not self._asked and not self._answers:
+            return self._base
+        self.settle()
+        return Pairs(
+            order=self._base.order.extended(self._order),
+            asked=self._base.asked.extended(self._asked),
+            answers=self._base.answers.extended(self._answers),
+            settled=self._settled,
+        )
+
+    def _at(self, place: int) -> str:
+        return self._base.order[place] if place < self._old else self._order[place - self._old]
+
+
+def _found(key: str, new: Mapping[str, V], old: Table[str, V]) -> V | None:
+    found = new.get(key)
+    return old.get(key) if found is None else found
+
+
+@final
+class _Either:
+    """What is in one of two containers."""
+
+    def __init__(self, first: Container[str], second: Container[str]) -> None:
+        self._first = first
+        self._second = second
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and (key in self._first or key in self._second)
+
+
+def either(new: Container[str], old: Table[str, V]) -> Container[str]:
+    """What is in one of the two: the ids of a piece and those of the pieces before."""
+    return _Either(new, old) if len(old) else new
 
 
 def _ended(kind: DoneEvent | ErrorEvent) -> ProjectedState:

@@ -7,6 +7,7 @@ from jingwei.jsontext import JsonValue
 from jingwei.messages import wire as messages_wire
 from jingwei.outcome import Outcome
 from jingwei.projection.records import (
+    DamagedTurns,
     ForeignGroup,
     ForeignProjection,
     ForeignTurn,
@@ -21,10 +22,10 @@ from jingwei.projection.records import (
 
 
 def declare(wire: Declarations) -> None:
-    """The wire form of projections; every key is always written."""
+    """The wire form of projections; every key is always written, but for a choice that is newer than it."""
     messages_wire.declare(wire)
-    wire.enums(LegacyReplies, GroupKind, ProjectedState, OmissionReason)
-    wire.record(ProjectionConfig, strict=True)
+    wire.enums(LegacyReplies, DamagedTurns, GroupKind, ProjectedState, OmissionReason)
+    wire.record(ProjectionConfig, strict=True, unless_default=("damaged_turns",))
     wire.record(ForeignGroup, strict=True)
     wire.record(ForeignTurn, strict=True)
     wire.record(Omission, strict=True)
@@ -85,5 +86,5 @@ def flattened(projection: Projection) -> ForeignProjection:
             )
             for turn in projection.turns
         ),
-        omitted=projection.omitted,
+        omitted=tuple(projection.omitted),
     )

@@ -3,7 +3,14 @@
 from typing import TypeAlias, assert_never
 
 from jingwei.codec import DecodeFailed
-from jingwei.events.failures import DuplicateEventId, LogFailure, WrongSequence, WrongSession
+from jingwei.events.failures import (
+    DuplicateEventId,
+    LogFailure,
+    WriteFailure,
+    WriteRefused,
+    WrongSequence,
+    WrongSession,
+)
 from jingwei.jsontext import JsonValue
 from jingwei.limits import LimitExceeded
 from jingwei.messages.failures import InterruptedToolGroup, ShapeFailure, UnmatchedToolResult
@@ -64,6 +71,22 @@ def log_failure_value(failure: LogFailure) -> JsonObject:
             }
         case _:
             assert_never(failure)
+
+
+def write_failure_value(failure: WriteFailure) -> JsonObject:
+    """The failures of L3 and L4."""
+    if not isinstance(failure, WriteRefused):
+        return log_failure_value(failure)
+    return {
+        "kind": "WriteRefused",
+        "rule": failure.rule,
+        "reason": failure.reason.value,
+        "event_id": failure.event_id,
+        "seq": failure.seq,
+        "turn_id": failure.turn_id,
+        "open_tool_calls": list(failure.open_tool_calls),
+        "open_model_calls": list(failure.open_model_calls),
+    }
 
 
 def projection_failure_value(failure: ProjectionFailure) -> JsonObject:

@@ -29,6 +29,7 @@ class InvalidInputReason(enum.Enum):
     OPEN_TURN = "open_turn"
     DUPLICATE_PIN = "duplicate_pin"
     UNKNOWN_PIN = "unknown_pin"
+    QUARANTINED_PIN = "quarantined_pin"
     UNKNOWN_GROUP_TURN = "unknown_group_turn"
     GROUP_OUT_OF_ORDER = "group_out_of_order"
     GROUP_WITHOUT_SOURCES = "group_without_sources"

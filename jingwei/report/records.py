@@ -1,14 +1,24 @@
 """The report of a build (rule B6): derived data, without authority over the log it speaks of."""
 
 import enum
-from typing import final
+from collections.abc import Sequence
+from typing import assert_never, final
 
 import attrs
 
-from jingwei.ids import EventId, SessionId, TurnId
+from jingwei.ids import EventId, ProviderCallId, SessionId, TurnId
 from jingwei.projection.records import TurnSources
+from jingwei.report.cache import CachePlan
 from jingwei.request.records import BuildLimits, ContextBudget, ContextTarget, TokenCount
-from jingwei.selection.records import Reduction
+from jingwei.selection.records import (
+    CondenseExchange,
+    CondenseTurn,
+    DropExchange,
+    DropTurn,
+    PreviewPolicy,
+    Reduction,
+    TurnReduction,
+)
 from jingwei.selection.search import Search
 
 
@@ -58,6 +68,14 @@ class Attempt:
 
 
 @final
+class ReductionKind(enum.Enum):
+    """What was done to a turn or an exchange; the value is its name on the wire."""
+
+    DROPPED = "dropped"
+    CONDENSED = "condensed"
+
+
+@final
 @attrs.frozen(kw_only=True)
 class TurnRow:
     """What became of one turn, as the report writes it out.
@@ -65,23 +83,18 @@ class TurnRow:
     Attributes:
         turn_id: the turn.
         source_events: the events of its groups.
-        retained: whether it stands in the last counted candidate.
+        retained: whether it stands in the last counted candidate, in full or condensed.
         protected: whether it was pinned.
         reduction: what was done to it; None when nothing.
+        policy: what counted as large; None unless it was condensed.
     """
 
     turn_id: TurnId
     source_events: tuple[EventId, ...]
     retained: bool
     protected: bool
-    reduction: "ReductionKind | None"
-
-
-@final
-class ReductionKind(enum.Enum):
-    """What was done to a turn; the value is its name on the wire."""
-
-    DROPPED = "dropped"
+    reduction: ReductionKind | None
+    policy: PreviewPolicy | None = None
 
 
 @final
@@ -89,36 +102,93 @@ class ReductionKind(enum.Enum):
 class TurnLedger:
     """Every turn of the history and what became of it, without a row a turn.
 
-    The sources are the projection's own; rows are made when the report is read or written, so that
-    a build does not pay for the length of its history (B6).
+    The sources are the projection's own, and reductions may be computed when they are read; rows are
+    made when the report is read or written, so that a build does not pay for the length of its history
+    (B6). Equal to the ledger of the same tuples.
 
     Attributes:
         sources: all turns, in order; shared with the projection.
         pinned: turns that no plan could name, in the order of the turns.
-        reductions: what was done, in the order of the turns.
+        reductions: what was done, in the order of the turns, one a turn: a turn that was condensed and
+            then dropped was dropped.
     """
 
-    sources: tuple[TurnSources, ...]
+    sources: Sequence[TurnSources]
     pinned: tuple[TurnId, ...]
-    reductions: tuple[Reduction, ...]
+    reductions: Sequence[TurnReduction]
 
     @property
     def rows(self) -> tuple[TurnRow, ...]:
         """One row a turn, in order; linear in the history."""
         pinned = frozenset(self.pinned)
-        dropped = frozenset(reduction.turn_id for reduction in self.reductions)
+        done = {reduction.turn_id: reduction for reduction in self.reductions}
         return tuple(
-            [
-                TurnRow(
-                    turn_id=turn.turn_id,
-                    source_events=turn.source_events,
-                    retained=turn.turn_id not in dropped,
-                    protected=turn.turn_id in pinned,
-                    reduction=ReductionKind.DROPPED if turn.turn_id in dropped else None,
-                )
-                for turn in self.sources
-            ]
+            [_turn_row(turn, done.get(turn.turn_id), turn.turn_id in pinned) for turn in self.sources]
         )
+
+
+def _turn_row(turn: TurnSources, reduction: TurnReduction | None, protected: bool) -> TurnRow:
+    return TurnRow(
+        turn_id=turn.turn_id,
+        source_events=turn.source_events,
+        retained=not isinstance(reduction, DropTurn),
+        protected=protected,
+        reduction=kind_of(reduction),
+        policy=reduction.policy if isinstance(reduction, CondenseTurn) else None,
+    )
+
+
+def kind_of(reduction: Reduction | None) -> ReductionKind | None:
+    """What a reduction does; None for none."""
+    match reduction:
+        case None:
+            return None
+        case DropTurn() | DropExchange():
+            return ReductionKind.DROPPED
+        case CondenseTurn() | CondenseExchange():
+            return ReductionKind.CONDENSED
+        case _:
+            assert_never(reduction)
+
+
+@final
+@attrs.frozen(kw_only=True)
+class ExchangeRow:
+    """What became of one finished tool group of the running turn (R6).
+
+    Attributes:
+        call_ids: the calls of the group, in order.
+        retained: whether it stands in the last counted candidate, in full or condensed.
+        reduction: what was done to it; None when nothing.
+        policy: what counted as large; None unless it was condensed.
+    """
+
+    call_ids: tuple[ProviderCallId, ...]
+    retained: bool
+    reduction: ReductionKind | None
+    policy: PreviewPolicy | None = None
+
+
+@final
+@attrs.frozen(kw_only=True)
+class ReportedMarks:
+    """Where a cut by marks stood, and whether this request kept to it (R2).
+
+    Attributes:
+        high: the cut is held while the turns behind it cost at most this.
+        low: when it moves, the turns behind it cost at most this.
+        cut: the first turn that is kept; None where the history is empty, or none of it is kept.
+        moves: how often the cut has moved since the session began.
+        kept_cost: what the turns behind the cut cost by the strategy's counter, pinned ones included.
+        broke: True where the full count needed steps beyond the cut: a break for this build only.
+    """
+
+    high: int
+    low: int
+    cut: TurnId | None
+    moves: int
+    kept_cost: int
+    broke: bool
 
 
 @final
@@ -139,13 +209,18 @@ class BuildReport:
         budget: as given.
         limits: as given.
         system_messages: how many system texts.
-        current_messages: how many current messages.
+        current_messages: how many of the messages sent are current ones: all of them, unless exchanges
+            were dropped (R6).
         turns: every turn of the history.
         attempts: every full count, in order.
         sent: the messages of the last counted candidate, in order.
         constraint_digest: SHA-256 of the constraint's canonical bytes.
         summary_digest: of the summary envelope; None without one.
         items_digest: of the item envelope; None without one.
+        marks: the cut of a strategy with marks (R2); None from any other.
+        exchanges: every finished tool group of the running turn, in order; None unless the host let them
+            be candidates (R6).
+        cache: how the request continues the previous one (B9); None without a previous report.
     """
 
     algorithm_version: int
@@ -167,3 +242,6 @@ class BuildReport:
     constraint_digest: str
     summary_digest: str | None
     items_digest: str | None
+    marks: ReportedMarks | None = None
+    exchanges: tuple[ExchangeRow, ...] | None = None
+    cache: CachePlan | None = None

@@ -1,16 +1,19 @@
 """Reports as JSON (rule B6): rows per turn are written out here, and read back into the shared form."""
 
-from typing import Final
+from typing import Final, assert_never
 
 from jingwei.codec import Declarations, DecodeFailed, EncodeFailed, RecordCodec, RecordProblem, problem_at
 from jingwei.jsontext import JsonValue
 from jingwei.outcome import Outcome
 from jingwei.projection.records import TurnSources
+from jingwei.report.cache import CachePlan, PrefixChange
 from jingwei.report.records import (
     Attempt,
     BuildReport,
+    ExchangeRow,
     MessageRole,
     ReductionKind,
+    ReportedMarks,
     SentMessage,
     TurnLedger,
     TurnRow,
@@ -24,7 +27,13 @@ from jingwei.request.records import (
     TokenBreakdown,
     TokenCount,
 )
-from jingwei.selection.records import DropTurn
+from jingwei.selection.records import (
+    DEFAULT_PREVIEW,
+    CondenseTurn,
+    DropTurn,
+    PreviewPolicy,
+    TurnReduction,
+)
 from jingwei.selection.search import Search
 
 
@@ -36,27 +45,44 @@ def declare_inputs(wire: Declarations) -> None:
     wire.record(BuildLimits, strict=True)
 
 
-def _ledger(rows: tuple[TurnRow, ...]) -> TurnLedger:
-    return TurnLedger(
-        sources=tuple([TurnSources(turn_id=row.turn_id, source_events=row.source_events) for row in rows]),
-        pinned=tuple([row.turn_id for row in rows if row.protected]),
-        reductions=tuple([DropTurn(turn_id=row.turn_id) for row in rows if not row.retained]),
-    )
-
-
-def _declare(wire: Declarations) -> None:
+def declare(wire: Declarations) -> None:
+    """The wire form of a report, and of what it is made of."""
     declare_inputs(wire)
-    wire.enums(MessageRole, ReductionKind)
+    wire.enums(MessageRole, ReductionKind, PrefixChange)
     wire.record(TokenBreakdown, strict=True)
     wire.record(TokenCount, strict=True)
     wire.record(Attempt, strict=True)
     wire.record(SentMessage, strict=True)
+    wire.record(PreviewPolicy, strict=True, required=("inline_bytes", "preview_bytes"))
     wire.record(TurnRow, strict=True)
     wire.rows(TurnLedger, TurnRow, lambda ledger: ledger.rows, _ledger)
-    wire.record(BuildReport, strict=True)
+    wire.record(ExchangeRow, strict=True)
+    wire.record(ReportedMarks, strict=True)
+    wire.record(CachePlan, strict=True)
+    wire.record(BuildReport, strict=True, always=("marks", "exchanges", "cache"))
 
 
-_CODEC: Final = RecordCodec(_declare)
+def _ledger(rows: tuple[TurnRow, ...]) -> TurnLedger:
+    return TurnLedger(
+        sources=tuple([TurnSources(turn_id=row.turn_id, source_events=row.source_events) for row in rows]),
+        pinned=tuple([row.turn_id for row in rows if row.protected]),
+        reductions=tuple([done for row in rows if (done := _reduction(row)) is not None]),
+    )
+
+
+def _reduction(row: TurnRow) -> TurnReduction | None:
+    match row.reduction:
+        case None:
+            return None
+        case ReductionKind.DROPPED:
+            return DropTurn(turn_id=row.turn_id)
+        case ReductionKind.CONDENSED:
+            return CondenseTurn(turn_id=row.turn_id, policy=row.policy or DEFAULT_PREVIEW)
+        case _:
+            assert_never(row.reduction)
+
+
+_CODEC: Final = RecordCodec(declare)
 
 
 def encode_report(report: BuildReport) -> Outcome[bytes, EncodeFailed]:

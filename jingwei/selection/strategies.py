@@ -5,7 +5,9 @@ from typing import Final, Protocol, final
 
 import attrs
 
-from jingwei.selection.records import Candidate, DropTurn, Plan, PlanStep, Room
+from jingwei.selection.exchanges import exchange_steps
+from jingwei.selection.records import Candidate, Plan, Room
+from jingwei.selection.views import exchange_candidates, oldest_first
 
 
 class Strategy(Protocol):
@@ -28,7 +30,10 @@ class Strategy(Protocol):
 @final
 @attrs.frozen
 class OldestTurnFirst:
-    """Drop unpinned turns, oldest to newest, one a step: the seeds' default (algorithm 1)."""
+    """Drop unpinned turns, oldest to newest, one a step: the seeds' default (algorithm 1).
+
+    Where the host let exchanges of the running turn be candidates (R6), their steps come last.
+    """
 
     @property
     def name(self) -> str:
@@ -36,9 +41,8 @@ class OldestTurnFirst:
         return "oldest_turn_first"
 
     def plan(self, candidates: Sequence[Candidate], room: Room) -> Plan:
-        """No base, and one step a candidate in the order given."""
-        steps = tuple([PlanStep(reductions=(DropTurn(turn_id=c.turn_id),)) for c in candidates])
-        return Plan(steps=steps)
+        """No base, and one step a turn in the order given; what is not looked at costs nothing."""
+        return oldest_first(candidates, exchange_steps(exchange_candidates(candidates), room))
 
 
 OLDEST_TURN_FIRST: Final = OldestTurnFirst()

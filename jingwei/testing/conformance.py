@@ -9,7 +9,7 @@ with the number of the rule that is broken. The parts of jingwei are its first u
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import attrs
 from hypothesis import HealthCheck, Phase, given, settings
@@ -17,13 +17,20 @@ from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from jingwei.build import BuildInputs, BuiltContext, ContextBuilder, build, candidates_of
+from jingwei.build import BuildInputs, BuiltContext, ContextBuilder, build
+from jingwei.drafts.candidates import candidates_of
 from jingwei.ids import TurnId, is_blank
 from jingwei.limits import TOKENS_BOUND, LimitExceeded
-from jingwei.messages.records import GenerationRequest, ModelMessage, SystemMessage, UserMessage
+from jingwei.messages.records import (
+    GenerationRequest,
+    ModelMessage,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
 from jingwei.messages.shape import check_shape
 from jingwei.outcome import Failure, Outcome, Success
-from jingwei.projection.records import ProjectedTurn, Projection
+from jingwei.projection.records import Projection
 from jingwei.report.failures import (
     BuildFailure,
     CountLimit,
@@ -31,10 +38,21 @@ from jingwei.report.failures import (
     ShapeInvalid,
     SurvivalBroken,
 )
-from jingwei.report.records import Attempt, BuildReport
+from jingwei.report.records import Attempt, BuildReport, ReductionKind
 from jingwei.request.counting import AdditiveCounter, ByteHeuristicCounter, CountRefused, TokenCounter
 from jingwei.request.records import ContextBudget, ContextTarget, TokenBoundEvidence, TokenCount
-from jingwei.selection.records import InvalidPlan, Plan, Room, TurnCandidate
+from jingwei.selection.exchanges import exchanges_of
+from jingwei.selection.records import (
+    Candidate,
+    CondenseTurn,
+    DropExchange,
+    DropTurn,
+    InvalidPlan,
+    Plan,
+    Reduction,
+    Room,
+    TurnCandidate,
+)
 from jingwei.selection.search import Search, counts_at_most
 from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
 from jingwei.testing import strategies
@@ -172,14 +190,28 @@ def check_plan(strategy: Strategy, candidates: Sequence[TurnCandidate], room: Ro
     assert offered == list(candidates), "R1: it changed the candidates that it was given"
     again = strategy.plan(tuple(candidates), attrs.evolve(room))
     assert plan == again, f"R1: it is not pure: {plan}, then {again}"
-    named = [reduction.turn_id for reduction in plan.base]
-    named += [reduction.turn_id for step in plan.steps for reduction in step.reductions]
-    strangers = sorted(set(named) - {candidate.turn_id for candidate in candidates})
+    reductions = [*plan.base, *(reduction for step in plan.steps for reduction in step.reductions)]
+    named = [_name(reduction) for reduction in reductions]
+    strangers = sorted(set(named) - set(map(_name, candidates)))
     assert not strangers, f"R1: it names what is no candidate: {strangers}"
-    assert len(named) == len(set(named)), f"R1: it names a candidate twice: {named}"
+    done = [
+        (name, isinstance(one, DropTurn | DropExchange)) for name, one in zip(named, reductions, strict=True)
+    ]
+    assert len(done) == len(set(done)), f"R1: it names a candidate twice: {named}"
+    dropped = set[str]()
+    for name, drops in done:
+        assert name not in dropped, f"R4: it condenses what it has left out: {name}"
+        dropped |= {name} if drops else set()
     empty = [index for index, step in enumerate(plan.steps) if not step.reductions]
     assert not empty, f"R1: these steps reduce nothing and would be counted for nothing: {empty}"
     return plan
+
+
+def _name(one: Candidate | Reduction) -> str:
+    """The turn or the exchange that a candidate is, or a reduction names."""
+    if isinstance(one, TurnCandidate | DropTurn | CondenseTurn):
+        return f"turn {one.turn_id}"
+    return f"exchange {one.index}"
 
 
 # --- a build -------------------------------------------------------------------------------------
@@ -256,7 +288,8 @@ def _check_report(history: Projection, inputs: BuildInputs, report: BuildReport)
         assert row.protected == pinned, f"B6: {row.turn_id}: pinned is {pinned}, the report says otherwise"
         assert row.retained or not pinned, f"R1: the pinned turn {row.turn_id} was left out"
         assert row.retained or turn.message_count, f"R5: {row.turn_id} has no message and was left out"
-        assert row.retained == (row.reduction is None), f"B6: {row} contradicts itself"
+        dropped = row.reduction is ReductionKind.DROPPED
+        assert row.retained != dropped, f"B6: {row} contradicts itself"
     target, budget = inputs.target, inputs.budget
     assert (target, budget) == (report.target, report.budget), "B6: target and budget are not as given"
     assert report.search is not Search.AUTO, "B6: the report does not say which search ran"
@@ -273,18 +306,42 @@ def _check_attempts(inputs: BuildInputs, attempts: Sequence[Attempt]) -> None:
 
 
 def _check_request(history: Projection, inputs: BuildInputs, built: BuiltContext) -> None:
-    kept = [turn.messages for turn, retained in _turns(history, built.report) if retained]
-    system = [SystemMessage(content=text) for text in inputs.system]
-    expected: list[ModelMessage] = [*system, *chain.from_iterable(kept), *inputs.current]
-    stands = list(built.request.messages)
-    assert expected == stands, "B3: the request is not system, the kept turns and current, as they came"
+    rows = zip(history.turns, built.report.turns.rows, strict=True)
+    parts: list[_Part] = [((SystemMessage(content=text),), False) for text in inputs.system]
+    parts += [(turn.messages, row.reduction is not None) for turn, row in rows if row.retained]
+    parts += _current_parts(inputs, built.report)
+    expected = [(message, condensed) for messages, condensed in parts for message in messages]
+    stands = built.request.messages
+    as_told = len(expected) == len(stands) and all(
+        _stands_for(sent, message, condensed)
+        for sent, (message, condensed) in zip(stands, expected, strict=True)
+    )
+    assert as_told, "B3: the request is not system, the kept turns and current, as they came"
     assert inputs.constraint == built.request.constraint, "B3: the constraint was changed"
     shape = check_shape(built.request)
     assert isinstance(shape, Success), f"M3: the request is malformed: {shape}"
 
 
-def _turns(history: Projection, report: BuildReport) -> Iterator[tuple[ProjectedTurn, bool]]:
-    return zip(history.turns, [row.retained for row in report.turns.rows], strict=True)
+_Part: TypeAlias = tuple[tuple[ModelMessage, ...], bool]
+"""Messages that were kept, and whether their results were condensed."""
+
+
+def _current_parts(inputs: BuildInputs, report: BuildReport) -> Iterator[_Part]:
+    """What the report says that is kept of the running turn (R6)."""
+    end = 0
+    for exchange, row in zip(exchanges_of(inputs.current), report.exchanges or (), strict=False):
+        yield inputs.current[end : exchange.place], False
+        end = exchange.place + len(exchange.messages)
+        if row.retained:
+            yield exchange.messages, row.reduction is not None
+    yield inputs.current[end:], False
+
+
+def _stands_for(sent: ModelMessage, message: ModelMessage, condensed: bool) -> bool:
+    """T2: a preview is a result of the same call; all else is as it came."""
+    if condensed and isinstance(message, ToolMessage) and isinstance(sent, ToolMessage):
+        return sent.call_id == message.call_id
+    return sent == message
 
 
 def _check_recount(inputs: BuildInputs, counter: TokenCounter, built: BuiltContext) -> None:
@@ -355,7 +412,8 @@ def builds(draw: DrawFn) -> tuple[Projection, BuildInputs, Search]:
 @st.composite
 def windows(draw: DrawFn, history: Projection, inputs: BuildInputs, counter: TokenCounter) -> int:
     """A window at an edge: what the request needs after some turns are gone, or one token less or more."""
-    gone = {candidate.turn_id for candidate in candidates_of(history, inputs.pinned_turns)}
+    candidates = candidates_of(history, inputs.pinned_turns)
+    gone = {candidate.turn_id for candidate in candidates if isinstance(candidate, TurnCandidate)}
     left_out = sorted(gone)[: draw(st.integers(0, len(gone)))]
     kept = [turn.messages for turn in history.turns if turn.turn_id not in left_out]
     system = [SystemMessage(content=text) for text in inputs.system]

@@ -133,7 +133,10 @@ def test_diagnose_lists_and_ends_with_the_log_code(jingwei: Run, tmp_path: Path)
     assert (Exit.OK, {"violations": [], "admits": None}) == (sound.code, sound.json)
     assert Exit.LOG == broken.code
     assert ["Unconfirmed"] == [v["kind"] for v in json.loads(broken.out)["violations"]]
-    assert "unconfirmed work" in jingwei("diagnose", "--pretty", damaged).out.decode()
+    told = jingwei("diagnose", "--pretty", damaged).out.decode()
+
+    assert "unconfirmed work" in told
+    assert "jingwei recover" in told
 
 
 def test_build_gives_a_request_that_explain_shows(jingwei: Run, tmp_path: Path) -> None:
@@ -405,6 +408,23 @@ def test_what_would_admit_a_log_is_an_option(jingwei: Run, tmp_path: Path) -> No
     assert Exit.OK == jingwei("project", log, "--legacy-replies", "omit").code
 
 
+def test_a_damaged_turn_is_left_out_where_the_host_says_so(jingwei: Run, tmp_path: Path) -> None:
+    log = tmp_path / "damaged.jsonl"
+    kinds = ({"type": "user_message", "text": "x"}, {"type": "user_message", "text": "y"})
+    more = [
+        {"event_id": f"x{i}", "session_id": "s", "turn_id": "t", "seq": i, "kind": kind}
+        for i, kind in enumerate(kinds)
+    ]
+    log.write_text("".join(json.dumps(event) + "\n" for event in more))
+
+    refused, admitted = jingwei("project", log), jingwei("project", log, "--damaged-turns", "quarantine")
+    told = jingwei("diagnose", "--pretty", log).out.decode()
+
+    assert Exit.LOG == refused.code
+    assert (Exit.OK, "quarantined") == (admitted.code, json.loads(admitted.out)["turns"][0]["state"])
+    assert "without its damaged turns, with --damaged-turns quarantine" in " ".join(told.split())
+
+
 def test_an_option_that_a_spec_would_overrule_is_refused(jingwei: Run, tmp_path: Path) -> None:
     ended = jingwei("build", DEMO, "--spec", tmp_path / "spec.json", "--window", "100")
 
@@ -481,7 +501,7 @@ def test_too_little_memory_is_one_sentence(jingwei: Run, monkeypatch: pytest.Mon
     def exhausted(_: bytes) -> object:
         raise MemoryError
 
-    monkeypatch.setattr("jingwei.cli.app.decode_log", exhausted)
+    monkeypatch.setattr("jingwei.cli.reading.decode_log", exhausted)
 
     ended = jingwei("diagnose", DEMO)
     assert Exit.FILE == ended.code

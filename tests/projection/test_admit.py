@@ -22,6 +22,7 @@ from jingwei.projection.admit import admit_projection
 from jingwei.projection.failures import AdmissionReason, NotAdmitted
 from jingwei.projection.project import project
 from jingwei.projection.records import (
+    DamagedTurns,
     ForeignGroup,
     ForeignProjection,
     ForeignTurn,
@@ -46,10 +47,12 @@ FOREIGN = flattened(WHOLE)
         TABLE,
         "user; call a x 5; call b x {}; result b; result a; reply; done",
         "error; turn two; error",
+        "user; call a; result a; done; turn two; report; error; turn three; user",
     ],
 )
 def test_what_a_projection_says_of_itself_is_admitted_as_that_projection(table: str) -> None:
-    whole = project(SESSION, log_of(table)).unwrap()
+    config = ProjectionConfig(damaged_turns=DamagedTurns.QUARANTINE)
+    whole = project(SESSION, log_of(table), config).unwrap()
 
     assert Success(whole) == admit_projection(flattened(whole))
 
@@ -61,6 +64,15 @@ def turns(index: int, turn_id: str) -> Bend:
     def bend(foreign: ForeignProjection) -> ForeignProjection:
         changed = list(foreign.turns)
         changed[index] = attrs.evolve(changed[index], turn_id=TurnId(turn_id))
+        return attrs.evolve(foreign, turns=tuple(changed))
+
+    return bend
+
+
+def quarantined(index: int) -> Bend:
+    def bend(foreign: ForeignProjection) -> ForeignProjection:
+        changed = list(foreign.turns)
+        changed[index] = attrs.evolve(changed[index], state=ProjectedState.QUARANTINED)
         return attrs.evolve(foreign, turns=tuple(changed))
 
     return bend
@@ -110,6 +122,7 @@ REFUSED: dict[str, tuple[Bend, AdmissionReason, str]] = {
         AdmissionReason.GROUP_WITHOUT_SOURCES,
         "/groups/2/source_events",
     ),
+    "a group of a turn in quarantine": (quarantined(2), SHAPE, "/groups/3/messages"),
     "no messages": (group(0, said()), SHAPE, "/groups/0/messages"),
     "two users": (group(0, said(USER, USER)), SHAPE, "/groups/0/messages"),
     "a system message": (group(0, said(SystemMessage(content="x"))), SHAPE, "/groups/0/messages"),

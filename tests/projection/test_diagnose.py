@@ -1,5 +1,6 @@
 """Diagnosis (B10): every violation of a log, and what would admit it."""
 
+import attrs
 import pytest
 
 from jingwei.events.failures import WrongSequence
@@ -9,7 +10,7 @@ from jingwei.ids import EventId, SessionId, TurnId
 from jingwei.limits import Bound, LimitExceeded
 from jingwei.messages.failures import ArgumentsNotObject
 from jingwei.outcome import Failure, Success
-from jingwei.projection.diagnose import Diagnosis, Violation, Warned, diagnose
+from jingwei.projection.diagnose import Diagnosis, Violation, Warned, WayOut, diagnose
 from jingwei.projection.failures import (
     InvalidConfig,
     InvalidConfigReason,
@@ -18,7 +19,7 @@ from jingwei.projection.failures import (
     Unconfirmed,
 )
 from jingwei.projection.project import project
-from jingwei.projection.records import LegacyReplies, ProjectionConfig
+from jingwei.projection.records import DamagedTurns, LegacyReplies, ProjectionConfig
 from tests.logtable import SESSION, log_of
 
 
@@ -31,12 +32,13 @@ def names(diagnosis: Diagnosis) -> list[str]:
     ]
 
 
-# Table, violations, in the last column whether a host's choice admits the log.
-LADDER: list[tuple[str, list[str], bool]] = [
-    ("", [], False),
-    ("user; reply; done", [], False),
-    ("user", [], False),
-    ("user; user; reply; done", ["P4 1 second_user_message"], False),
+# Table, violations, and in the last column what can be done: missing replies or damaged turns left out, the
+# cut off turn closed, or nothing.
+LADDER: list[tuple[str, list[str], str]] = [
+    ("", [], ""),
+    ("user; reply; done", [], ""),
+    ("user", [], ""),
+    ("user; user; reply; done", ["P4 1 second_user_message"], "quarantine"),
     (
         'user; call ""; call a; call a; result b; result a; result a; reply r -; reply; done; custom',
         [
@@ -47,55 +49,78 @@ LADDER: list[tuple[str, list[str], bool]] = [
             "P4 7 reply_without_message_id",
             "P4 10 after_terminal",
         ],
-        False,
+        "quarantine",
     ),
     (
         "user seq=5; reply session=other; done id=event-0",
         ["L1 5 WrongSequence", "L1 1 WrongSession", "P6 2 MissingReply"],
-        False,
+        "",
     ),
     (
         'turn ""; user; user; turn one; user; reply; done; turn ""; user',
         ["P3 0 blank_turn_id", "P3 5 blank_turn_id"],
-        False,
+        "",
     ),
     (
         "user; reply; done; turn two; user; reply; done; turn one; user; user",
         ["P3 6 turn_not_contiguous"],
-        False,
+        "",
     ),
-    ("user; call a; turn two; user; ask", ["P5 1 Unconfirmed", "P5 3 Unconfirmed"], False),
-    ("user; delta; done", ["P6 2 MissingReply"], True),
-    ("user; call a; done", ["P5 2 Unconfirmed", "P6 2 MissingReply"], False),
+    ("user; call a; turn two; user; ask", ["P5 1 Unconfirmed", "P5 3 Unconfirmed"], ""),
+    ("user; delta; done", ["P6 2 MissingReply"], "omit"),
+    ("user; call a; done", ["P5 2 Unconfirmed", "P6 2 MissingReply"], "quarantine"),
     (
         "user; done; turn two; user; reply; done; turn three; user; done checkpointed",
         ["P6 1 MissingReply", "P6 6 MissingReply"],
-        True,
+        "omit",
     ),
     # The second reply is as if it had not been; its message id was used by the first.
     (
         "user; reply a m; done; turn two; user; reply b m; done",
         ["P4 4 repeated_message_id", "P6 5 MissingReply"],
-        False,
+        "quarantine",
     ),
     # Nothing of the turn stands, so there is no turn that could be unconfirmed.
-    ("result a; result b", ["P4 0 orphan_tool_result", "P4 1 orphan_tool_result"], False),
+    ("result a; result b", ["P4 0 orphan_tool_result", "P4 1 orphan_tool_result"], "quarantine"),
+    # A turn in the middle, and a last one that is closed over an open call, cannot be closed any more.
+    ("user; call a; turn two; user; reply; done", ["P5 1 Unconfirmed"], "quarantine"),
+    ("user; call a; done cancelled", ["P5 2 Unconfirmed"], ""),
+    ("user; call a; ask", ["P5 2 Unconfirmed"], "close"),
+    ("user; reply", ["P5 1 Unconfirmed"], "close"),
+    # No result may follow a reply.
+    ("user; call a; reply", ["P5 2 Unconfirmed"], ""),
+    ("user; done; turn two; user; delta", ["P6 1 MissingReply", "P5 3 Unconfirmed"], ""),
+    (
+        "user; user; done; turn two; user; done",
+        ["P4 1 second_user_message", "P6 2 MissingReply", "P6 4 MissingReply"],
+        "quarantine omit",
+    ),
+    ("user; call a; turn two; user; delta", ["P5 1 Unconfirmed", "P5 3 Unconfirmed"], ""),
 ]
 
 
-@pytest.mark.parametrize(("table", "expected", "admitted"), LADDER, ids=[table for table, _, _ in LADDER])
-def test_every_violation_is_listed_in_order(table: str, expected: list[str], admitted: bool) -> None:
+def way_out(found: Diagnosis) -> str:
+    """In the words of the ladder."""
+    if found.admits is None:
+        return "close" if found.way_out is WayOut.CLOSE_ABANDONED else ""
+    quarantine = found.admits.damaged_turns is DamagedTurns.QUARANTINE
+    omit = found.admits.legacy_replies is LegacyReplies.OMIT
+    return " ".join(["quarantine"] * quarantine + ["omit"] * omit)
+
+
+@pytest.mark.parametrize(("table", "expected", "out"), LADDER, ids=[table for table, _, _ in LADDER])
+def test_every_violation_is_listed_in_order(table: str, expected: list[str], out: str) -> None:
     log = log_of(table)
     found = diagnose(SESSION, log)
 
     assert expected == names(found)
-    assert admitted == (found.admits is not None)
+    assert out == way_out(found)
+    assert (found.admits is not None) == (found.way_out is WayOut.CONFIGURATION)
+    assert found.admits is None or isinstance(project(SESSION, log, found.admits), Success)
 
 
-@pytest.mark.parametrize(("table", "expected", "_admitted"), LADDER, ids=[table for table, _, _ in LADDER])
-def test_the_first_violation_is_what_project_fails_with(
-    table: str, expected: list[str], _admitted: bool
-) -> None:
+@pytest.mark.parametrize(("table", "expected", "_out"), LADDER, ids=[table for table, _, _ in LADDER])
+def test_the_first_violation_is_what_project_fails_with(table: str, expected: list[str], _out: str) -> None:
     log = log_of(table)
     found = diagnose(SESSION, log).violations
     outcome = project(SESSION, log)
@@ -202,6 +227,32 @@ class TestWhatAdmitsALog:
             MissingReply(turn_id=TurnId("one")),
         ] == [violation.failure for violation in found.violations]
         assert found.admits is None
+
+
+class TestQuarantine:
+    """What the given configuration leaves out is no violation; what it cannot leave out is."""
+
+    CONFIG = ProjectionConfig(damaged_turns=DamagedTurns.QUARANTINE)
+
+    def test_a_turn_that_is_left_out_is_not_listed(self) -> None:
+        log = log_of("user; user; reply r m; done; turn two; user; reply s m; done")
+
+        assert () == diagnose(SESSION, log, self.CONFIG).violations
+        assert ["P4 1 second_user_message", "P4 5 repeated_message_id", "P6 6 MissingReply"] == names(
+            diagnose(SESSION, log)
+        )
+
+    def test_the_last_turn_that_may_go_on_is(self) -> None:
+        found = diagnose(SESSION, log_of("user; call a; turn two; user; call b"), self.CONFIG)
+
+        assert ["P5 3 Unconfirmed"] == names(found)
+        assert (None, WayOut.CLOSE_ABANDONED) == (found.admits, found.way_out)
+
+    def test_bounds_are_lifted_to_what_is_left(self) -> None:
+        log = log_of("user; user; done; turn two; user; reply; done; turn three; user")
+        found = diagnose(SESSION, log, ProjectionConfig(max_messages=2))
+
+        assert attrs.evolve(self.CONFIG, max_messages=3) == found.admits
 
 
 def test_a_call_that_no_build_can_send_is_a_warning() -> None:

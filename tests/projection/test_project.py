@@ -293,7 +293,7 @@ def test_p07f_g01_an_empty_log_projects_to_nothing() -> None:
     )
     assert ((), (), 0, 0, 0) == (
         tuple(found.messages),
-        found.turns,
+        tuple(found.turns),
         found.group_count,
         found.message_count,
         found.canonical_bytes,

@@ -37,7 +37,7 @@ def test_a_log_may_hold_its_open_turn_alone() -> None:
 
     assert (UserMessage(content="question"),) == found.current
     assert ((), 0, 0, 0) == (
-        found.history.turns,
+        tuple(found.history.turns),
         found.history.group_count,
         found.history.message_count,
         found.history.canonical_bytes,

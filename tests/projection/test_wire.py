@@ -5,7 +5,7 @@ import pytest
 from jingwei.codec import DecodeReason, RecordProblem
 from jingwei.outcome import Failure, Success
 from jingwei.projection.project import project
-from jingwei.projection.records import LegacyReplies, ProjectionConfig
+from jingwei.projection.records import DamagedTurns, LegacyReplies, ProjectionConfig
 from jingwei.projection.wire import (
     decode_projection,
     encode_projection,
@@ -46,6 +46,23 @@ def test_a_projection_has_one_form() -> None:
 def test_a_projection_reads_back_as_its_flat_form() -> None:
     assert Success(flattened(WHOLE)) == decode_projection(WRITTEN.encode())
     assert flattened(WHOLE) == read_projection(projection_value(WHOLE))
+
+
+def test_a_turn_in_quarantine_has_one_form() -> None:
+    config = ProjectionConfig(damaged_turns=DamagedTurns.QUARANTINE)
+    found = project(SESSION, log_of("user; done; turn two; user"), config).unwrap()
+    data = encode_projection(found).unwrap()
+
+    assert b'"config":{"legacy_replies":"reject","damaged_turns":"quarantine","max_events":100000,' in data
+    assert (
+        b'"turns":[{"turn_id":"one","state":"quarantined","terminal_event":null,'
+        b'"missing_complete_reply":false},' in data
+    )
+    assert data.endswith(
+        b'"omitted":[{"event_id":"event-0","seq":0,"reason":"quarantined"},'
+        b'{"event_id":"event-1","seq":1,"reason":"quarantined"}]}'
+    )
+    assert Success(flattened(found)) == decode_projection(data)
 
 
 def test_an_empty_projection_writes_its_nulls() -> None:
@@ -89,6 +106,8 @@ def test_a_projection_that_is_none_is_refused_with_its_path(
     [
         ({}, ProjectionConfig()),
         ({"legacy_replies": "omit"}, OMIT),
+        ({"damaged_turns": "reject"}, ProjectionConfig()),
+        ({"damaged_turns": "quarantine"}, ProjectionConfig(damaged_turns=DamagedTurns.QUARANTINE)),
         (
             {"max_events": 0, "max_messages": 2**64 - 1},
             ProjectionConfig(max_events=0, max_messages=2**64 - 1),
@@ -106,6 +125,7 @@ def test_a_configuration_has_its_defaults(value: dict[str, str | int], expected:
         ({"max_events": True}, DecodeReason.WRONG_TYPE, "max_events"),
         ({"max_events": 2**64}, DecodeReason.OUT_OF_RANGE, "max_events"),
         ({"legacy_replies": None}, DecodeReason.WRONG_TYPE, "legacy_replies"),
+        ({"damaged_turns": None}, DecodeReason.WRONG_TYPE, "damaged_turns"),
     ],
 )
 def test_a_configuration_is_strict(value: dict[str, int | None], reason: DecodeReason, step: str) -> None:

@@ -2,18 +2,21 @@
 
 import json
 
+import attrs
 import pytest
 
 from jingwei.build import build
 from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed, EncodeReason
+from jingwei.ids import TurnId
 from jingwei.jsontext import JsonValue
 from jingwei.outcome import Failure, Success
 from jingwei.report.failures import CountLimit
 from jingwei.report.records import BuildReport
 from jingwei.report.wire import decode_report, encode_report, read_report, report_value
 from jingwei.request.records import BuildLimits
-from jingwei.selection.records import Plan
+from jingwei.selection.records import CondenseExchange, CondenseTurn, Plan, PrefixMarks, PreviewPolicy
 from jingwei.selection.search import Search
+from tests.selection.test_exchanges import SMALL, asked, result, user
 from tests.test_build import AdditiveByteCounter, ByteCounter, Planned, built, drop, history, inputs
 
 LONE = EncodeReason.LONE_SURROGATE
@@ -70,6 +73,9 @@ def test_every_key_is_always_there_in_the_order_of_the_contract() -> None:
         "constraint_digest",
         "summary_digest",
         "items_digest",
+        "marks",
+        "exchanges",
+        "cache",
     ] == list(written)
     assert {"model": "test-model", "template_revision": "test-v1"} == written["target"]
     assert {
@@ -86,9 +92,12 @@ def test_every_key_is_always_there_in_the_order_of_the_contract() -> None:
         "max_messages": 8192,
         "max_count_calls": 128,
     } == written["limits"]
-    assert (None, None, "bisect") == (
+    assert (None, None, None, None, None, "bisect") == (
         written["summary_digest"],
         written["items_digest"],
+        written["marks"],
+        written["exchanges"],
+        written["cache"],
         written["search"],
     )
 
@@ -129,6 +138,45 @@ def test_a_base_is_read_back_as_what_was_dropped() -> None:
 
     assert Success(report) == decode_report(encode_report(report).unwrap())
     assert drop("t1") == report.turns.reductions
+
+
+CONDENSED = Plan(
+    base=(CondenseTurn(turn_id=TurnId("t1"), policy=SMALL), CondenseExchange(index=0, policy=SMALL)),
+    marks=PrefixMarks(high=9, low=4, cut=TurnId("t1"), moves=2, kept_cost=3),
+)
+
+
+def test_what_was_condensed_is_written_with_its_policy() -> None:
+    running = attrs.evolve(
+        inputs([user(), asked("a"), result("a", 900), asked("b"), result("b")]), reduce_current=True
+    )
+    report = built(build(history(2), running, ByteCounter(), strategy=Planned(CONDENSED))).report
+    written = as_json(report)
+    turns, policy = written["turns"], {"inline_bytes": 200, "preview_bytes": 20}
+    assert isinstance(turns, list)
+
+    assert {
+        "turn_id": "t1",
+        "source_events": ["event-5", "event-6", "event-7", "event-8"],
+        "retained": True,
+        "protected": False,
+        "reduction": "condensed",
+        "policy": policy,
+    } == turns[1]
+    assert [
+        {"call_ids": ["a"], "retained": True, "reduction": "condensed", "policy": policy},
+        {"call_ids": ["b"], "retained": True, "reduction": None},
+    ] == written["exchanges"]
+    assert {"high": 9, "low": 4, "cut": "t1", "moves": 2, "kept_cost": 3, "broke": False} == written["marks"]
+    assert Success(report) == decode_report(encode_report(report).unwrap())
+
+
+def test_a_condensed_row_without_a_policy_has_the_sizes_by_default() -> None:
+    policies = ',"reduction":"dropped"', ',"reduction":"condensed"'
+    text = encode_report(REPORT).unwrap().decode().replace('"retained":false', '"retained":true')
+    found = decode_report(text.replace(*policies).encode()).unwrap()
+
+    assert (CondenseTurn(turn_id=TurnId("t1"), policy=PreviewPolicy()),) == found.turns.reductions
 
 
 TEXT = encode_report(REPORT).unwrap().decode()

@@ -186,7 +186,7 @@ class Scripted:
 
 
 def _of(candidates: Sequence[Candidate]) -> tuple[PlanStep, ...]:
-    return OLDEST_TURN_FIRST.plan(candidates, ROOM).steps
+    return tuple(OLDEST_TURN_FIRST.plan(candidates, ROOM).steps)
 
 
 def _emptying(candidates: Sequence[Candidate]) -> Plan:

@@ -142,7 +142,15 @@ from jingwei.report.failures import (
 from jingwei.report.records import BuildReport
 from jingwei.request.counting import AdditiveCounter
 from jingwei.request.remembering import RememberingCounter
-from jingwei.selection.records import Candidate, DropTurn, InvalidPlan, Plan, PlanStep, Room
+from jingwei.selection.records import (
+    Candidate,
+    DropTurn,
+    InvalidPlan,
+    Plan,
+    PlanStep,
+    Room,
+    TurnCandidate,
+)
 from jingwei.selection.search import Search
 
 # --- a counter, an additive counter, a strategy ---------------------------------------------------
@@ -209,10 +217,11 @@ class LargestFirst:
         return "host_largest_first"
 
     def plan(self, candidates: Sequence[Candidate], room: Room) -> Plan:
-        split = max(len(candidates) - self.keep_last, 0)
+        turns = [candidate for candidate in candidates if isinstance(candidate, TurnCandidate)]
+        split = max(len(turns) - self.keep_last, 0)
         order = [
-            *sorted(candidates[:split], key=lambda candidate: -candidate.canonical_bytes),
-            *candidates[split:],
+            *sorted(turns[:split], key=lambda candidate: -candidate.canonical_bytes),
+            *turns[split:],
         ]
         steps = tuple(PlanStep(reductions=(DropTurn(turn_id=found.turn_id),)) for found in order)
         return Plan(base=(), steps=steps if room.window_tokens else ())
@@ -664,8 +673,9 @@ def told_build(failure: BuildFailure) -> str:
             return told_shape(error)
         case Overflow(what=what):
             return what.value
-        case InvalidPlan(step=step, turn_id=turn_id):
-            return f"{turn_id} in step {step}"
+        case InvalidPlan(step=step, turn_id=turn_id, exchange=exchange):
+            assert_type(turn_id, jingwei.TurnId | None)
+            return f"{turn_id or exchange} in step {step}"
         case CounterFailed(reason=text, report=so_far):
             assert_type(so_far, BuildReport | None)
             return text

@@ -1,0 +1,86 @@
+"""What a build starts from: frame, pins, candidates and room (R1, R5, R6)."""
+
+import pytest
+
+from jingwei.drafts.candidates import candidates_of, frame_of, pinned_positions, room_of
+from jingwei.ids import TurnId
+from jingwei.messages.records import SystemMessage, TextConstraint, UserMessage
+from jingwei.projection.project import project
+from jingwei.request.counting import ByteHeuristicCounter
+from jingwei.request.records import ContextBudget
+from jingwei.selection.records import ExchangeCandidate, Room, TurnCandidate
+from tests.logtable import SESSION, log_of
+from tests.selection.test_exchanges import asked, result, user
+
+HISTORY = project(
+    SESSION,
+    log_of("turn t0; user; reply; done; turn t1; error; turn t2; user; error; turn t3; user; reply; done"),
+).unwrap()
+CURRENT = (user("go"), asked("a"), result("a"), asked("b"), result("b"))
+
+
+def ids(*turns: str) -> list[TurnId]:
+    return list(map(TurnId, turns))
+
+
+@pytest.mark.parametrize(
+    ("pins", "expected"),
+    [([], ()), (["t3", "t0"], (0, 3)), (["t1"], (1,)), (["t9"], ()), (["t2", "t2", "t9"], (2,))],
+)
+def test_pins_are_found_in_the_order_of_the_turns(pins: list[str], expected: tuple[int, ...]) -> None:
+    assert expected == pinned_positions(HISTORY, ids(*pins))
+
+
+def test_pinned_and_silent_turns_are_no_candidates() -> None:
+    def positions(*pins: str) -> list[int]:
+        return [c.position for c in candidates_of(HISTORY, ids(*pins)) if isinstance(c, TurnCandidate)]
+
+    assert [0, 2, 3] == positions()
+    assert [2, 3] == positions("t0", "t1")
+    assert [] == positions("t0", "t2", "t3")
+
+
+def test_the_frame_is_measured_once() -> None:
+    frame = frame_of(["s"], CURRENT, TextConstraint(), reduce_current=False)
+    alone = frame_of([], (UserMessage(content=""),), TextConstraint(), reduce_current=False)
+
+    assert len('{"role":"user","content":""}') + len('{"mode":"text"}') == alone.canonical_bytes
+    assert (SystemMessage(content="s"),) == frame.system
+    assert 6 == frame.message_count
+    assert None is frame.exchanges
+
+
+def test_exchanges_are_candidates_where_the_host_let_them_but_for_the_last() -> None:
+    frame = frame_of(["s"], CURRENT, TextConstraint(), reduce_current=True)
+    candidates = candidates_of(HISTORY, ids("t0"), frame.exchanges)
+    room = room_of(
+        HISTORY, frame, candidates, ContextBudget(window_tokens=99, output_reserve=5, safety_margin=2), None
+    )
+    assert frame.exchanges is not None
+    first, last = frame.exchanges
+    kept = HISTORY.turns[0].canonical_bytes
+
+    assert (
+        ExchangeCandidate(index=0, message_count=2, canonical_bytes=first.canonical_bytes) == candidates[-1]
+    )
+    assert 3 == len(candidates)
+    assert (
+        Room(
+            window_tokens=99,
+            reserved_tokens=7,
+            required_bytes=frame.canonical_bytes + kept - first.canonical_bytes,
+            session_id=SESSION,
+            turns=HISTORY.turns,
+            exchanges=(first, last),
+        )
+        == room
+    )
+
+
+def test_the_room_tells_what_the_build_measures_with() -> None:
+    frame = frame_of([], CURRENT, TextConstraint(), reduce_current=False)
+    budget = ContextBudget(window_tokens=99, output_reserve=5)
+    room = room_of(HISTORY, frame, candidates_of(HISTORY, []), budget, ByteHeuristicCounter())
+
+    assert ByteHeuristicCounter() == room.costs
+    assert () == room.exchanges
