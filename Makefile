@@ -9,6 +9,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # What makes mutants is no part of .venv: nothing else needs it.
 MUTATION_STAMP := build/mutation/tools/.installed
 
+# Nor is what looks at the proofs.
+PROOFS_STAMP := build/proofs/tools/.installed
+
 # The module that writes the generated part of docs/.
 GENERATE_DOCS ?= docs.generate
 
@@ -20,6 +23,13 @@ export HYPOTHESIS_PROFILE
 WORKERS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 
+# Set up in pyproject.toml.
+COVERAGE := $(BIN)/python -m coverage
+
+# What the deep run begins with (a number; drawn unless given), and which properties it runs.
+SEED ?=
+ONLY ?= properties
+
 # How long each target is fuzzed, and which: one of properties/fuzz/corpus/, or all.
 SECONDS ?= 60
 TARGET ?=
@@ -28,8 +38,8 @@ TARGET ?=
 CODE := $(wildcard jingwei tests properties benchmarks docs)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types contracts unit properties properties-deep fuzz docs-code \
-	bench mutation mutation-sample docs changelog lock clean
+.PHONY: help setup demo test lint format types contracts unit properties deep fuzz docs-code \
+	bench mutation mutation-sample proofs docs changelog lock clean
 
 help: ## say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -70,14 +80,20 @@ types: $(STAMP) ## mypy with the plugin of returns, pyright strict
 contracts: $(STAMP) ## who may import whom
 	$(BIN)/lint-imports
 
-unit: $(STAMP) ## the examples in tests/
-	$(PYTEST) tests
+unit: $(STAMP) ## the examples in tests/, which reach every branch of jingwei/
+	$(COVERAGE) erase
+	$(COVERAGE) run -m pytest -n $(WORKERS) tests
+	$(COVERAGE) combine --quiet
+	$(COVERAGE) report
 
 properties: $(STAMP) ## the specification, with few examples
 	$(PYTEST) properties
 
-properties-deep: ## the specification, with many examples
-	$(MAKE) --no-print-directory properties HYPOTHESIS_PROFILE=deep
+# The seed is drawn and printed, so that a run that fails can be repeated.
+deep: $(STAMP) ## the specification, with very many examples (hours); SEED repeats a run, ONLY takes one file
+	@seed=$(or $(SEED),$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')); \
+	echo "deep run, seed $$seed; to repeat it: make deep SEED=$$seed ONLY=\"$(ONLY)\""; \
+	HYPOTHESIS_PROFILE=deep $(PYTEST) --dist worksteal --hypothesis-seed=$$seed $(ONLY)
 
 fuzz: $(STAMP) ## fuzz the doors for SECONDS each (60); TARGET for one; atheris where it is installed
 	$(BIN)/python -m properties.fuzz --seconds $(SECONDS) $(addprefix --target ,$(TARGET))
@@ -95,7 +111,12 @@ mutation: $(MUTATION_STAMP) ## how many small changes of jingwei the properties 
 mutation-sample: $(MUTATION_STAMP) ## the same for 60 of them, always the same ones
 	$(BIN)/python -m properties.mutation sample
 
+proofs: $(PROOFS_STAMP) ## ask CrossHair for every contract of properties/proofs, and for its bug (minutes)
+	$(BIN)/python -m properties.proofs run
+
 $(MUTATION_STAMP): properties/mutation/requirements.txt | $(STAMP)
+$(PROOFS_STAMP): properties/proofs/requirements.txt | $(STAMP)
+$(MUTATION_STAMP) $(PROOFS_STAMP):
 	rm -rf $(@D)
 	$(PIP) install --quiet --quiet --no-deps --require-hashes --target $(@D) -r $<
 	touch $@

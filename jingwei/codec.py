@@ -674,13 +674,13 @@ def _first(value: JsonValue, problems: Sequence[RecordProblem]) -> RecordProblem
     def position(problem: RecordProblem) -> tuple[int, ...]:
         place, at = list[int](), cast(object, value)
         for step in problem.steps:
-            if isinstance(at, dict) and isinstance(step, str):
+            if isinstance(step, str):
                 members = cast("dict[str, object]", at)
                 if id(members) not in places:
                     places[id(members)] = {key: index for index, key in enumerate(members)}
                 place.append(places[id(members)].get(step, len(members)))
                 at = members.get(step)
-            elif isinstance(at, list) and isinstance(step, int):
+            else:
                 place.append(step)
                 at = cast("list[object]", at)[step]
         return tuple(place)

@@ -78,7 +78,7 @@ from jingwei.request.records import (
     TokenBreakdown,
     TokenCount,
 )
-from jingwei.selection.records import InvalidPlan
+from jingwei.selection.records import Candidate, DropTurn, InvalidPlan, Plan, PlanStep, Room, TurnCandidate
 from jingwei.testing import strategies
 
 TWO_TO_64 = 18_446_744_073_709_551_616
@@ -391,6 +391,82 @@ def naive_candidates(history: Projection, inputs: BuildInputs) -> list[str]:
         for turn in history.turns
         if turn.turn_id not in inputs.pinned_turns and naive_messages(turn)
     ]
+
+
+@final
+@attrs.frozen(kw_only=True)
+class Scheme:
+    """A strategy of a few numbers, which the naive builder can plan too (R1).
+
+    Attributes:
+        name: for the report.
+        newest: whether the newest turn goes first.
+        base: turns that go before the first count.
+        at_once: turns a step.
+        kept: turns at the end of the order that the plan does not name.
+    """
+
+    name: str
+    newest: bool = False
+    base: int = 0
+    at_once: int = 1
+    kept: int = 0
+
+    def plan(self, candidates: Sequence[Candidate], room: Room) -> Plan:
+        drops = [DropTurn(turn_id=c.turn_id) for c in candidates if isinstance(c, TurnCandidate)]
+        if self.newest:
+            drops.reverse()
+        del drops[max(0, len(drops) - self.kept) :]
+        steps = tuple(
+            PlanStep(reductions=tuple(drops[i : i + self.at_once]))
+            for i in range(self.base, len(drops), self.at_once)
+        )
+        return Plan(base=tuple(drops[: self.base]), steps=steps)
+
+
+@final
+@attrs.frozen(kw_only=True)
+class NaivePlan:
+    """Turns by name: those of the base, and those of each step."""
+
+    base: tuple[str, ...]
+    steps: tuple[tuple[str, ...], ...]
+
+
+def naive_plan(scheme: Scheme, candidates: Sequence[str]) -> NaivePlan:
+    """What a scheme comes to: one turn after another is put where it belongs."""
+    named = sorted(range(len(candidates)), reverse=scheme.newest)
+    base: list[str] = []
+    steps: list[tuple[str, ...]] = []
+    for count, place in enumerate(named):
+        turn = candidates[place]
+        if count >= len(candidates) - scheme.kept:
+            break
+        if count < scheme.base:
+            base.append(turn)
+        elif steps and len(steps[-1]) < scheme.at_once:
+            steps[-1] = (*steps[-1], turn)
+        else:
+            steps.append((turn,))
+    return NaivePlan(base=tuple(base), steps=tuple(steps))
+
+
+SCHEMES = (
+    Scheme(name="newest_first", newest=True),
+    Scheme(name="three_at_once", at_once=3),
+    Scheme(name="newest_with_a_base", newest=True, base=2, at_once=2),
+    Scheme(name="keeps_two", kept=2),
+    Scheme(name="base_alone", base=100),
+)
+"""Orders, steps and bases that are not those of the default strategy."""
+
+
+def in_turn_order(history: Projection, answer: Answer) -> Answer:
+    """The same answer with what was left out in the order of the turns, which is the report's."""
+    if isinstance(answer, Refused):
+        return answer
+    dropped = tuple(turn for turn in turn_ids(history) if turn in answer.dropped)
+    return attrs.evolve(answer, dropped=dropped)
 
 
 def naive_messages(turn: ProjectedTurn) -> list[ModelMessage]:

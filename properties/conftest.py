@@ -21,4 +21,12 @@ settings.register_profile(
 )
 # What mutants are looked for with: few examples, since there are thousands of mutants.
 settings.register_profile("mutation", settings.get_profile("planted"), max_examples=25)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+_chosen = os.environ.get("HYPOTHESIS_PROFILE", "quick")
+settings.load_profile(_chosen)
+# What state machines are run with: one example is one session, and what a session meets late needs many
+# of them. In the deep run 20,000 sessions of a machine take about 20 minutes of one core.
+settings.register_profile("machines", settings.get_profile(_chosen), stateful_step_count=30)
+if _chosen == "deep":
+    settings.register_profile(
+        "machines", settings.get_profile(_chosen), stateful_step_count=40, max_examples=20_000
+    )

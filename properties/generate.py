@@ -12,11 +12,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from properties.held import ENUMERATED
 from properties.planted import Planted, table
+from properties.proofs.record import read, tables
+from properties.proofs.table import contracts
 
 HERE: Final = Path(__file__).resolve().parent
 SPEC: Final = HERE.parent / "docs" / "spec"
 PAGE: Final = HERE / "README.md"
+HELD: Final = SPEC / "held.md"
+PROOFS: Final = HERE.parent / "docs" / "proofs.md"
 
 _PARAGRAPH: Final = re.compile(r"^\*\*([A-Z]\d+[a-z]?)\.\*\* ", re.MULTILINE)
 _NUMBER: Final = re.compile(r"([A-Z]\d+[a-z]?)\. ")
@@ -31,6 +36,7 @@ class Beside(NamedTuple):
 
 _WALKED: Final = "a part of its rule that needs no log, request or counter, walked through every answer"
 _LAW: Final = "a law over several rules at once"
+_MUTANTS: Final = "what mutants showed to be open, rule by rule"
 
 BESIDE: Final[Mapping[str, Beside]] = {
     "TestAutoSearch": Beside(("R1",), _WALKED),
@@ -43,8 +49,14 @@ BESIDE: Final[Mapping[str, Beside]] = {
     "TestMap": Beside((), "looks at this map and not at jingwei"),
     "TestMutantsFound": Beside(
         ("W5", "W6", "W7", "W8", "P1", "P2", "M3", "C2", "C3", "B1", "B2", "B6", "B10", "R1"),
-        "what mutants showed to be open, rule by rule",
+        _MUTANTS,
     ),
+    "TestMutantsOfBuilds": Beside(("C3", "B2", "B5", "B6", "B8", "R1"), _MUTANTS),
+    "TestMutantsOfRooms": Beside(
+        ("W1", "W2", "W3", "W4", "W5", "P1", "P4", "P11", "M1", "M2", "C2", "C3", "B1"), _MUTANTS
+    ),
+    "TestMutantsOfText": Beside(("W1", "W5", "W6", "W7", "W8", "P2", "M3", "B6"), _MUTANTS),
+    "TestMutantsOfTurns": Beside(("P2", "P4", "P5", "P7", "P8", "P9", "P10", "P11", "B2"), _MUTANTS),
     "TestOtherProcesses": Beside(("P12", "W8", "B6", "B10"), _LAW),
     "TestOrder": Beside(("P7", "W1", "B2"), _LAW),
     "TestPlantedBugs": Beside((), "tests the properties and not jingwei"),
@@ -53,6 +65,9 @@ BESIDE: Final[Mapping[str, Beside]] = {
     ),
     "TestReasonsAlone": Beside(("B9",), "every reason by one example of it"),
     "TestSimulation": Beside(("B9", "P13", "R2"), _LAW),
+    "TestProofs": Beside((), "tests the contracts of `proofs/` and not jingwei"),
+    "TestProjectionMachine": Beside(("L1", *(f"P{n}" for n in range(1, 13))), "a state machine"),
+    "TestSearchStates": Beside(("B5", "R1"), _WALKED),
     "TestSmallBuilds": Beside(("B3", "B4", "B5", "B7", "R1"), "every small case, enumerated"),
     "TestSmallLogs": Beside(
         ("P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P13", "P14"), "every small case, enumerated"
@@ -71,10 +86,12 @@ class Property(NamedTuple):
     Attributes:
         name: the method.
         says: the first sentence of its docstring, or its name in words.
+        drawn: whether Hypothesis draws what it looks at.
     """
 
     name: str
     says: str
+    drawn: bool
 
 
 class PropertyClass(NamedTuple):
@@ -138,9 +155,88 @@ def page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+class Held(NamedTuple):
+    """How one paragraph is held; see docs/spec/held.md.
+
+    Attributes:
+        proved: contracts, each of which proves a part of it.
+        enumerated: properties that go through every case, and of what.
+        drawn: how many properties of its class draw what they look at.
+        beside: classes besides that draw: machines, laws, what mutants showed.
+        examples: how many properties of its class look at chosen cases.
+        planted: how many bugs are planted for it.
+    """
+
+    proved: tuple[str, ...]
+    enumerated: tuple[str, ...]
+    drawn: int
+    beside: tuple[str, ...]
+    examples: int
+    planted: int
+
+
+def held(number: str) -> Held:
+    """How one paragraph is held."""
+    found = classes()
+    (own,) = [cls for cls in found if cls.number == number]
+    beside = [cls for cls in found if cls.number is None and number in BESIDE[cls.name].rules]
+    whole = ENUMERATED.get(number, ())
+    methods = {one.name for one in whole}
+    return Held(
+        proved=tuple(one.name for one in contracts() if number in one.rules),
+        enumerated=tuple(f"`{one.name}`: {one.cases}" for one in whole),
+        drawn=sum(one.drawn for one in own.properties),
+        beside=tuple(
+            cls.name for cls in beside if not cls.properties or any(one.drawn for one in cls.properties)
+        ),
+        examples=sum(not one.drawn and f"{own.name}::{one.name}" not in methods for one in own.properties),
+        planted=sum(row.rule == number for row in table()),
+    )
+
+
+def held_page() -> str:
+    """The text of docs/spec/held.md."""
+    return f"{_HELD}\n{''.join(_held_row(paragraph.number) for paragraph in paragraphs())}"
+
+
+def proofs_page() -> str:
+    """The text of docs/proofs.md: what is written by hand, and what is on record between two marks."""
+    before, mark, rest = PROOFS.read_text(encoding="utf-8").partition(_MARK)
+    _, end, after = rest.partition(_END_MARK)
+    return f"{before}{mark}\n\n{tables(read())}\n\n{end}{after}"
+
+
 def main() -> None:
-    """Write the page."""
+    """Write the pages."""
     PAGE.write_text(page(), encoding="utf-8")
+    HELD.write_text(held_page(), encoding="utf-8")
+    PROOFS.write_text(proofs_page(), encoding="utf-8")
+
+
+_MARK: Final = "<!-- What follows is generated by `make docs` from properties/proofs/record.json. -->"
+_END_MARK: Final = "<!-- What is generated ends here. -->"
+
+_HELD: Final = """\
+<!-- Generated by `make docs` from the properties; edits are lost. -->
+
+# How each paragraph is held
+
+No paragraph rests on reading alone. What stands behind each, strongest first:
+
+- **proved**: a contract over the code itself holds for all values within its bounds, on every path
+  ([proofs](../proofs.md) says for which values). A contract proves a part of a paragraph, never all of it.
+- **enumerated**: a property goes through every case within the bounds that are named, in each quick run.
+- **sampled**: so many properties of the paragraph's own class are tried on values that Hypothesis draws, 50 a
+  run (many more in the deep one); the classes named besides draw too, and speak of several paragraphs.
+- **chosen**: so many properties look at cases that somebody thought of.
+- **planted**: so many bugs are planted, each of which a property must catch ([all of
+  them](../../properties/README.md#planted-bugs)).
+
+A paragraph without a proof and without an enumeration is held by samples: what is drawn seldom may be missed.
+
+| paragraph | proved in part | enumerated | sampled | chosen | planted |
+|---|---|---|---|--:|--:|
+"""
 
 
 _HEAD: Final = """\
@@ -159,12 +255,18 @@ from the rules alone and imports none of the code that it judges.
 | command | what it does |
 | --- | --- |
 | `make properties` | the quick profile: 50 examples each, small worlds in their small form |
-| `make properties-deep` | the deep profile: 500 examples each, never the same, small worlds in full |
+| `make deep` | the deep profile: 20,000 sessions of each state machine, 500 examples of everything else, \
+never the same, small worlds in full; the seed is printed |
 | `pytest properties -k P4` | the class of one paragraph |
 | `pytest properties/test_planted_bugs.py` | plants each bug of the last table, in turn |
+| `make proofs` | asks CrossHair for the contracts of `proofs/` ([how](../docs/proofs.md)) |
 | `JINGWEI_PLANTED=<id> pytest -p properties.planted <property>` | runs a property against one planted bug |
 
 Hosts run the same machines and law sets against parts of their own: see `jingwei.testing`.
+
+Beneath each paragraph stands how it is held: proved for all values, enumerated, sampled by Hypothesis, or by
+chosen cases, and how many bugs are planted for it. [A table](../docs/spec/held.md) has what and within which
+bounds.
 
 ## Paragraph by paragraph"""
 
@@ -203,8 +305,13 @@ def _class(file: str, name: str, node: ast.ClassDef) -> PropertyClass:
         name=name,
         number=None if number is None else number[1],
         says=text if number is None else text[number.end() :],
-        properties=tuple(Property(one.name, _sentence(one)) for one in methods),
+        properties=tuple(Property(one.name, _sentence(one), _is_drawn(one)) for one in methods),
     )
+
+
+def _is_drawn(node: ast.FunctionDef) -> bool:
+    called = [one.func for one in node.decorator_list if isinstance(one, ast.Call)]
+    return any(isinstance(function, ast.Name) and function.id == "given" for function in called)
 
 
 def _sentence(node: ast.FunctionDef) -> str:
@@ -227,7 +334,28 @@ def _held(cls: PropertyClass, found: tuple[PropertyClass, ...]) -> str:
     number = cls.number or ""
     also = [f"`{one.name}`" for one in found if one.number is None and number in BESIDE[one.name].rules]
     tail = f"\n\nSee also {', '.join(also)}." if also else ""
-    return f"**{number}**, {_linked(cls)}. {cls.says}\n\n{_list(cls)}{tail}"
+    return f"**{number}**, {_linked(cls)}. {cls.says}\n\n{_list(cls)}{tail}\n\nHeld: {_ways(number)}."
+
+
+def _held_row(number: str) -> str:
+    how = held(number)
+    proved = "<br>".join(f"`{name.partition('.')[2]}`" for name in how.proved)
+    sampled = ", ".join([str(how.drawn), *(f"`{name}`" for name in how.beside)])
+    whole = "<br>".join(how.enumerated)
+    return f"| {number} | {proved} | {whole} | {sampled} | {how.examples} | {how.planted} |\n"
+
+
+def _ways(number: str) -> str:
+    """How a paragraph is held, in a line."""
+    how = held(number)
+    ways = {
+        "proved in part": len(how.proved),
+        "enumerated": len(how.enumerated),
+        "sampled": how.drawn + len(how.beside),
+        "chosen": how.examples,
+        "planted": how.planted,
+    }
+    return ", ".join(f"{way} ({count})" for way, count in ways.items() if count)
 
 
 def _beside(cls: PropertyClass) -> str:

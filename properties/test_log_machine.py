@@ -27,4 +27,4 @@ class AgainstTheModel(LogMachine):
 
 
 TestLogMachine = AgainstTheModel.TestCase
-TestLogMachine.settings = settings(settings.default, stateful_step_count=30)
+TestLogMachine.settings = settings.get_profile("machines")

@@ -3,8 +3,22 @@
 from collections import Counter
 
 from jingwei.codec import DecodeReason
-from properties.generate import BESIDE, PAGE, classes, page, paragraphs
+from properties.generate import (
+    BESIDE,
+    HELD,
+    PAGE,
+    PROOFS,
+    classes,
+    held,
+    held_page,
+    page,
+    paragraphs,
+    proofs_page,
+)
+from properties.held import ENUMERATED
 from properties.planted import REFUSALS, table
+from properties.proofs.record import read
+from properties.proofs.table import contracts
 
 CLASSES = classes()
 NUMBERS = [cls.number for cls in CLASSES if cls.number is not None]
@@ -61,6 +75,36 @@ class TestMap:
 
         assert set() == {row.caught_by for row in table()} - names
 
-    def test_the_page_is_not_stale(self) -> None:
+    def test_every_paragraph_is_held_by_more_than_chosen_cases(self) -> None:
+        """Something is proved, enumerated or drawn, and some bug is planted."""
+        for number in NUMBERS:
+            how = held(number)
+
+            assert how.proved or how.enumerated or how.drawn, number
+            assert how.planted > 0, number
+
+    def test_what_is_said_to_be_enumerated_is_a_property_that_draws_nothing(self) -> None:
+        """And it is said of paragraphs that there are."""
+        still = {f"{cls.name}::{one.name}" for cls in CLASSES for one in cls.properties if not one.drawn}
+        still |= {cls.name for cls in CLASSES if any(not one.drawn for one in cls.properties)}
+
+        assert set() == set(ENUMERATED) - set(NUMBERS)
+        assert set() == {one.name for every in ENUMERATED.values() for one in every} - still
+
+    def test_every_contract_serves_rules_that_there_are(self) -> None:
+        """So that the table of paragraphs leaves none out."""
+        assert set() == {rule for one in contracts() for rule in one.rules} - set(NUMBERS)
+
+    def test_every_contract_was_confirmed_and_every_bug_found(self) -> None:
+        """At the last `make proofs` that was put on record."""
+        answers = read().answers
+
+        assert [one.name for one in contracts()] == list(answers)
+        assert {"confirmed"} == {answer.answer for answer in answers.values()}
+        assert {"refuted"} == {answer.bug for answer in answers.values()}
+
+    def test_the_pages_are_not_stale(self) -> None:
         """After `make docs` this holds."""
         assert page() == PAGE.read_text(encoding="utf-8"), "properties/README.md is stale: run `make docs`"
+        assert held_page() == HELD.read_text(encoding="utf-8"), "docs/spec/held.md is stale: run `make docs`"
+        assert proofs_page() == PROOFS.read_text(encoding="utf-8"), "docs/proofs.md is stale: run `make docs`"

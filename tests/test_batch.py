@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jingwei.batch import serve
+from jingwei.batch import BadRequest, build_spec, serve
+from jingwei.jsontext import JsonValue
 
 Object = dict[str, Any]
 
@@ -341,6 +342,20 @@ class TestDiagnose:
         assert {"kind": "ShapeInvalid", "error": {"kind": "ArgumentsNotObject"}} == built
 
 
+class TestSpec:
+    """What the command line hands in is read as the op reads it."""
+
+    @pytest.mark.parametrize("value", [None, 5, "x", [], [{}]])
+    def test_a_spec_that_is_no_object(self, value: JsonValue) -> None:
+        assert BadRequest(reason="expected an object", path="") == build_spec(value)
+
+    def test_the_keys_of_the_history_are_no_part_of_a_spec(self) -> None:
+        found = build_spec({"session_id": "s"})
+
+        assert isinstance(found, BadRequest)
+        assert "/session_id" == found.path
+
+
 class TestShape:
     def test_well_formed(self) -> None:
         assert {} == ask({"op": "shape", "messages": [{"role": "user", "content": ""}]})["ok"]
@@ -388,6 +403,14 @@ class TestBuild:
         assert ["target", "method", "evidence", "tokens"] == list(attempt["count"])
         assert ["system", "messages", "constraint", "template"] == list(attempt["count"]["tokens"])
 
+    @pytest.mark.parametrize(
+        "change", [{"session_id": "x"}, {"config": {"max_events": 2}}, {"events": EVENTS[:2]}]
+    )
+    def test_a_log_that_does_not_project_is_not_built_from(self, change: Object) -> None:
+        history = {"session_id": "s", "events": EVENTS, **change}
+
+        assert failure({"op": "project", **history}) == failure({**BUILD, **history})
+
     def test_a_projection_verbatim_builds_the_same(self) -> None:
         projection = ask({"op": "project", "session_id": "s", "events": EVENTS})["ok"]
 
@@ -403,10 +426,23 @@ class TestBuild:
             "path": "/projection/groups/0/source_events",
         } == failure({**BUILD, "projection": projection})
 
-    def test_a_projection_that_is_none_is_a_bad_request(self) -> None:
-        told = failure({**BUILD, "projection": {}})
+    @pytest.mark.parametrize(
+        ("change", "path"),
+        [
+            ({"session_id": "s"}, "/session_id"),
+            ({"config": {}}, "/config"),
+            ({"projection": 5}, "/projection"),
+            ({"projection": {}}, "/projection/algorithm_version"),
+        ],
+    )
+    def test_what_stands_beside_or_in_place_of_a_projection_is_refused(
+        self, change: Object, path: str
+    ) -> None:
+        projection = ask({"op": "project", "session_id": "s", "events": EVENTS})["ok"]
 
-        assert ("BadRequest", "/projection/algorithm_version") == (told["kind"], told["path"])
+        told = failure({**BUILD, "projection": projection, **change})
+
+        assert ("BadRequest", path) == (told["kind"], told["path"])
 
     def test_faults_of_inputs_come_before_those_of_the_history(self) -> None:
         projection = ask({"op": "project", "session_id": "s", "events": EVENTS})["ok"]

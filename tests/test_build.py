@@ -469,6 +469,16 @@ def test_b07f_a_reserve_beyond_the_window_of_numbers_overflows(reserve: int) -> 
     assert Failure(Overflow(what=OverflowWhat.RESERVED)) == build(history(0), inputs(reserve=reserve), BYTES)
 
 
+def test_a_window_beyond_the_numbers_overflows_before_its_reserve() -> None:
+    answers = Scripted(lambda _: Success(counted(template(1))))
+
+    assert Failure(Overflow(what=OverflowWhat.WINDOW)) == build(
+        history(0), inputs(window=MOST + 1, reserve=MOST + 1), answers
+    )
+    assert [] == answers.requests
+    assert isinstance(build(history(0), inputs(window=MOST), answers), Success)
+
+
 def test_the_largest_reserve_is_a_budget_that_does_not_fit() -> None:
     answers = Scripted(lambda _: Success(counted(template(1))))
 

@@ -413,6 +413,18 @@ def test_half_a_surrogate_pair_cannot_be_encoded() -> None:
     assert "中".encode() == utf8("中")
 
 
+@pytest.mark.parametrize(("levels", "fits"), [(127, True), (128, False)])
+def test_a_record_of_more_than_128_levels_cannot_be_encoded(levels: int, fits: bool) -> None:
+    """The record is the first of them; what would be written could not be read (W6)."""
+    free = "[" * levels + "]" * levels
+    expected = Failure(EncodeFailed(reason=EncodeReason.TOO_DEEP, index=None, actual="more than 128 levels"))
+
+    found = CODEC.encode(attrs.evolve(LEAST, free=Json(free)))
+
+    assert fits == isinstance(found, Success)
+    assert fits or expected == found
+
+
 # --- lines --------------------------------------------------------------------------------------
 
 

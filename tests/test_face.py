@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import os
 import pkgutil
 import subprocess
 import sys
@@ -97,9 +98,15 @@ def test_the_face_opens_with_what_the_house_is_for() -> None:
 
 
 def loaded(code: str) -> set[str]:
-    """The top-level modules that a fresh interpreter holds after a line of code."""
+    """The top-level modules that a fresh interpreter holds after a line of code.
+
+    It is not measured: coverage would load modules of its own.
+    """
     script = f"{code}\nimport sys\nprint('\\n'.join(sorted({{name.split('.')[0] for name in sys.modules}})))"
-    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
+    unmeasured = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    answer = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True, text=True, env=unmeasured
+    )
     return set(answer.stdout.split())
 
 

@@ -19,10 +19,12 @@ from jingwei.jsontext import (
     parse,
     parse_canonical,
     parse_json,
+    parse_pairs,
     pointer,
     scan,
     shortened,
     utf8_bytes,
+    value_of_pairs,
 )
 
 
@@ -112,6 +114,34 @@ def test_canonical_text_takes_the_first_pass(text: str) -> None:
 
     assert NotCanonical.TEXT != value
     assert json.loads(text) == value
+    assert text == canonical(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1,"a":1}',
+        '{"a":{"b":1,"b":2}}',
+        '[{"a":1},{"a":1,"a":2}]',
+        nested(129),
+        '{"a":' + nested(128, "1") + "}",
+        '[{"a":' + nested(127, "1") + "}]",
+    ],
+)
+def test_equal_keys_and_too_many_levels_are_found_where_pairs_become_objects(text: str) -> None:
+    pairs = parse_pairs(text)
+
+    assert NotCanonical.TEXT != pairs
+    assert NotCanonical.TEXT == value_of_pairs(pairs)
+
+
+@pytest.mark.parametrize(
+    "text", ["5", "null", '""', "[]", "{}", '{"b":[{"a":1},{"a":2}],"a":{}}', nested(128)]
+)
+def test_pairs_become_the_objects_that_they_were_written_as(text: str) -> None:
+    value = value_of_pairs(parse_pairs(text))
+
+    assert NotCanonical.TEXT != value
     assert text == canonical(value)
 
 

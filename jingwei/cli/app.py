@@ -87,6 +87,7 @@ def _family(
 
 def run() -> int:
     """Run one command and give its exit code; no traceback for anything the outside world does."""
+    code: int | str | None = Exit.OK
     try:
         app()
     except FileFault as fault:
@@ -99,8 +100,8 @@ def run() -> int:
         note(f"jingwei: {error.strerror or error}")
         return Exit.FILE
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else Exit.OK
-    return Exit.OK
+        code = end.code
+    return code if isinstance(code, int) else Exit.OK
 
 
 @app.command()

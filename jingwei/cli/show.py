@@ -1,7 +1,7 @@
 """Tables for people: a report, a projection, a diagnosis."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, assert_never
 
 from rich.console import Group as Shown
 from rich.console import RenderableType
@@ -272,3 +272,5 @@ def _spoken(message: ModelMessage) -> tuple[str, str]:
         case AssistantMessage(content=content, tool_calls=calls):
             called: Iterable[str] = (f"{call.name}({call.arguments.text})" for call in calls)
             return "assistant", "\n".join([*([] if content is None else [content]), *called])
+        case _:
+            assert_never(message)

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import typer
 from rich.table import Table
@@ -21,7 +21,6 @@ from jingwei.events.records import ModelRequestEvent, SessionLog
 from jingwei.ids import SessionId
 from jingwei.jsontext import JsonValue
 from jingwei.outcome import Failure
-from jingwei.projection.failures import ProjectionFailure
 from jingwei.projection.records import DEFAULT_CONFIG, ProjectionConfig
 from jingwei.report.cache import CachePrices
 from jingwei.report.failure_values import build_failure_value, projection_failure_value
@@ -129,11 +128,13 @@ def _calls(
     calls = list[SimulatedCall]()
     with tqdm(total=total, unit="request", leave=False, disable=None, file=sys.stderr) as bar:
         for call in simulate(session_id, log, inputs, counter, strategies):
-            if isinstance(call, Failure):
-                bar.close()
-                _broken(call)
-            calls.append(call)
-            bar.update()
+            match call:
+                case Failure(why):
+                    bar.close()
+                    fail(say_projection(why), Exit.LOG, projection_failure_value(why))
+                case made:
+                    calls.append(made)
+                    bar.update()
     if not calls:
         hint = "a request is built at each model_request event: a log without this audit cannot be replayed"
         fail(Said(what="the log holds no model_request event", hint=hint), Exit.INPUT)
@@ -141,12 +142,6 @@ def _calls(
     if len(refused) == len(calls):
         fail(say_build(refused[0]), build_exit(refused[0]), build_failure_value(refused[0]))
     return calls
-
-
-def _broken(why: Failure[ProjectionFailure]) -> NoReturn:
-    match why:
-        case Failure(failure):
-            fail(say_projection(failure), Exit.LOG, projection_failure_value(failure))
 
 
 def _tell_refused(calls: Sequence[SimulatedCall]) -> None:

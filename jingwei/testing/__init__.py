@@ -1,9 +1,9 @@
 """What a host runs against its own parts (extra `testing`: needs Hypothesis). The core imports none of it.
 
 `check_counter`, `check_strategy` and `check_builder` run the rules of C, R and B against a counter, a
-strategy or a builder, and say which rule is broken. `LogMachine` and `BuildMachine` are Hypothesis state
-machines to subclass with a projector or builder of one's own. `jingwei.testing.strategies` draws events,
-logs, messages and requests.
+strategy or a builder, and say which rule is broken. `LogMachine`, `ProjectionMachine` and `BuildMachine`
+are Hypothesis state machines to subclass with a projector, builder, counter or strategy of one's own.
+`jingwei.testing.strategies` draws events, logs, messages and requests.
 """
 
 from jingwei.testing.build_machine import BuildMachine
@@ -16,10 +16,12 @@ from jingwei.testing.conformance import (
     check_strategy,
 )
 from jingwei.testing.machines import LogMachine
+from jingwei.testing.projection_machine import ProjectionMachine
 
 __all__ = [
     "BuildMachine",
     "LogMachine",
+    "ProjectionMachine",
     "check_build",
     "check_builder",
     "check_count",

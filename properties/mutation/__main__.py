@@ -10,7 +10,6 @@ import functools
 import hashlib
 import json
 import os
-import random
 import shutil
 import sys
 import traceback
@@ -101,7 +100,7 @@ def _hunt(options: argparse.Namespace) -> int:
     order = runner.Order(baseline)
 
     mutants = [m for file in files for m in mutants_of(build.parents[1], file, sources[file])]
-    random.Random(SEED).shuffle(mutants)
+    mutants.sort(key=_drawn)
     journal = build / JOURNAL if options.what == "run" else build / f"sample-{os.getpid()}.jsonl"
     if options.what == "sample":
         mutants = mutants[: options.size]
@@ -156,13 +155,25 @@ def _hunt(options: argparse.Namespace) -> int:
         runner.hunt(first, options.jobs, order, first_work, told, at_import=True, final=False)
     if "last" in options.ways:
         before = _settled(journal, state)
-        rest = [m for m in mutants if before.get(m.id) == "unsure"]
+        # Who looks at a sample wants to know of strangers; a whole run tries the known ones again, too.
+        known = _known() if options.what == "sample" else {}
+        rest = [m for m in mutants if before.get(m.id) == "unsure" and key(m, sources[m.file]) not in known]
         runner.hunt(rest, options.jobs, order, last_work, told, at_import=True, final=True)
     return (
         _report(build, Path())
         if options.what == "run"
         else _judged(journal, {m.id: m for m in mutants}, sources)
     )
+
+
+def _drawn(mutant: Mutant) -> str:
+    """A place in the order that follows from the mutant alone: an edit elsewhere draws no other sample."""
+    return hashlib.sha256(f"{SEED}:{mutant.id}".encode()).hexdigest()
+
+
+def _known() -> dict[str, str]:
+    """The survivors that were looked at, with their reasons."""
+    return json.loads(KNOWN.read_text(encoding="utf-8")) if KNOWN.exists() else {}
 
 
 def _digest(paths: Iterable[Path]) -> str:
@@ -213,7 +224,7 @@ def key(mutant: Mutant, source: bytes) -> str:
 def _judged(journal: Path, mutants: dict[str, Mutant], sources: dict[str, bytes]) -> int:
     """The verdict on a sample: every survivor must be known."""
     status = {line["id"]: line["status"] for line in _lines(journal)}
-    known = json.loads(KNOWN.read_text(encoding="utf-8")) if KNOWN.exists() else {}
+    known = _known()
     alive = [m for m in mutants.values() if status.get(m.id) not in KILLED]
     strangers = [m for m in alive if key(m, sources[m.file]) not in known]
     print(f"{len(mutants)} mutants, {len(mutants) - len(alive)} killed, {len(strangers)} unknown survivors")

@@ -10,8 +10,11 @@ from pathlib import Path
 import attrs
 import pytest
 
+from jingwei.__main__ import main
 from jingwei.cli.app import run
 from jingwei.cli.exits import Exit
+from jingwei.events.wire import encode_log
+from tests.logtable import events_of
 
 DEMO = Path(__file__).parents[2] / "jingwei" / "demo" / "session.jsonl"
 
@@ -506,3 +509,252 @@ def test_too_little_memory_is_one_sentence(jingwei: Run, monkeypatch: pytest.Mon
     ended = jingwei("diagnose", DEMO)
     assert Exit.FILE == ended.code
     assert "memory" in ended.err
+
+
+# --- refusals, one for each place that can refuse --------------------------------------------------
+
+
+def saved(folder: Path, content: object) -> Path:
+    """A file that holds this, as JSON unless it is text."""
+    path = folder / "given"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def test_check_names_the_first_event_that_is_out_of_place(jingwei: Run) -> None:
+    ended = jingwei("check", DEMO, "--session", "other")
+
+    assert Exit.LOG == ended.code
+    assert {
+        "kind": "WrongSession",
+        "physical_index": 0,
+        "expected": "other",
+        "actual": "bookshop-oncall-0612",
+    } == json.loads(ended.out)["failure"]
+
+
+@pytest.mark.parametrize("command", [("check",), ("diagnose",), ("project",), ("build", "--current", "x")])
+def test_a_log_that_does_not_decode_ends_every_command_alike(
+    jingwei: Run, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    log = saved(tmp_path, cancelled_turns(1) + "{}\n")
+
+    ended = jingwei(command[0], log, *command[1:])
+
+    assert (Exit.DECODE, 2) == (ended.code, json.loads(ended.out)["failure"]["line"])
+    assert "line 2" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "said"),
+    [
+        ("{", Exit.DECODE, "is this a spec"),
+        ([], Exit.INPUT, "the spec at its root: expected an object"),
+    ],
+)
+def test_what_is_no_spec_is_refused(
+    jingwei: Run, tmp_path: Path, spec: object, code: Exit, said: str
+) -> None:
+    ended = jingwei("build", DEMO, "--spec", saved(tmp_path, spec))
+
+    assert code == ended.code
+    assert said in ended.err
+
+
+SPEC: dict[str, object] = {
+    "current": [{"role": "user", "content": "x"}],
+    "target": {"model": "m", "template_revision": "t"},
+    "budget": {
+        "window_tokens": 90000,
+        "output_reserve": 64,
+        "output_evidence": "estimate",
+        "safety_margin": 0,
+        "mode": "soft",
+    },
+}
+NO_ALLOWANCE = {"bytes": 0, "specials": 0}
+BOUND: dict[str, object] = {
+    "kind": "byte_bound",
+    "model": "m",
+    "template_revision": "t",
+    "normalization": "none",
+    "json_factor": [1, 1],
+    "allowance": dict.fromkeys(("message", "call", "tool", "request"), NO_ALLOWANCE),
+}
+
+
+def test_a_counter_that_bounds_nothing_is_refused_with_its_place(jingwei: Run, tmp_path: Path) -> None:
+    spec = saved(tmp_path, {**SPEC, "counter": {**BOUND, "json_factor": [1, 2]}})
+
+    ended = jingwei("build", DEMO, "--spec", spec)
+
+    assert Exit.INPUT == ended.code
+    assert "the spec at /counter/json_factor" in ended.err
+
+
+def test_a_report_of_a_build_that_counted_nothing_is_shown(jingwei: Run, tmp_path: Path) -> None:
+    """A counter that knows another model only refuses the first count: the report holds no attempt."""
+    refused = jingwei("build", DEMO, "--spec", saved(tmp_path, {**SPEC, "counter": {**BOUND, "model": "n"}}))
+
+    shown = jingwei("explain", saved(tmp_path, refused.out.decode()))
+
+    assert (Exit.INPUT, "CounterFailed") == (refused.code, json.loads(refused.out)["failure"]["kind"])
+    assert "nothing was counted" in shown.out.decode()
+
+
+@pytest.mark.parametrize("report", [{}, {"report": 5}, {"failure": {"report": {"attempts": []}}}])
+def test_a_document_that_holds_no_report_is_refused(jingwei: Run, tmp_path: Path, report: object) -> None:
+    ended = jingwei("explain", saved(tmp_path, report))
+
+    assert Exit.DECODE == ended.code
+    assert "is this a report" in ended.err
+
+
+@pytest.mark.parametrize("report", [[], {}, {"system": "x"}, {"system": ["x", 5]}])
+def test_system_texts_are_taken_from_import_reports_only(
+    jingwei: Run, tmp_path: Path, report: object
+) -> None:
+    ended = jingwei("build", DEMO, "--current", "x", "--system-from", saved(tmp_path, report))
+
+    assert Exit.INPUT == ended.code
+    assert "expected an import report" in ended.err
+
+
+def test_the_demo_in_too_small_a_window_does_not_fit(jingwei: Run) -> None:
+    ended = jingwei("demo", "--window", "700")
+
+    assert (Exit.BUDGET, "DoesNotFit") == (ended.code, json.loads(ended.out)["failure"]["kind"])
+
+
+def test_batch_serves_a_last_line_without_a_newline(jingwei: Run, tmp_path: Path) -> None:
+    requests = saved(tmp_path, '{"id":1,"op":"shape","messages":[]}\n{"id":2,"op":"shape","messages":[]}')
+
+    ended = jingwei("batch", requests)
+
+    assert [1, 2] == [json.loads(line)["id"] for line in ended.out.splitlines()]
+
+
+# --- tables ----------------------------------------------------------------------------------------
+
+
+def test_a_sound_log_is_told_in_words(jingwei: Run) -> None:
+    assert b"nothing is wrong with this log\n" == jingwei("diagnose", "--pretty", DEMO).out
+
+
+def session(folder: Path, table: str) -> Path:
+    """A file that holds the log of a table."""
+    return saved(folder, encode_log(events_of(table)).unwrap().decode())
+
+
+def cells(shown: str) -> list[list[str]]:
+    """The cells of every row of the tables in an output."""
+    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in shown.splitlines() if "│" in line]
+
+
+def test_a_call_that_no_build_can_send_is_a_row_with_its_line(jingwei: Run, tmp_path: Path) -> None:
+    log = session(tmp_path, "user; call a lookup [1]; result a; reply; done")
+
+    ended = jingwei("diagnose", "--pretty", log)
+
+    shown = ended.out.decode()
+    assert Exit.OK == ended.code
+    assert "0 violations, 1 warning" in shown
+    assert [["2", "event-1", "one", "M3"]] == [row[:4] for row in cells(shown)]
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (
+            'user "Q"; call a grep {"k":1}; result a "R"; done cancelled',
+            [("user", "Q"), ("assistant", 'grep({"k":1})'), ("tool", '{"status":"succeeded","output":"R"}')],
+        ),
+        ('user "Q"; reply "A"; done', [("system", "be brief"), ("user", "Q"), ("assistant", "A")]),
+    ],
+)
+def test_the_last_messages_of_a_request_are_shown_with_their_roles(
+    jingwei: Run, tmp_path: Path, table: str, expected: list[tuple[str, str]]
+) -> None:
+    log = session(tmp_path, table)
+
+    ended = jingwei("build", log, "--current", "and now?", "--system", "be brief", "--pretty")
+
+    _, messages = ended.out.decode().split("the last 4 of ")
+    assert [*expected, ("user", "and now?")] == [(row[0], row[1]) for row in cells(messages)]
+
+
+# --- imports ---------------------------------------------------------------------------------------
+
+
+def test_a_transcript_that_is_no_json_is_refused_with_the_forms_that_are_known(
+    jingwei: Run, tmp_path: Path
+) -> None:
+    ended = jingwei("import", "openai-chat", saved(tmp_path, "[{]"))
+
+    assert Exit.IMPORT == ended.code
+    assert "docs/importing.md" in ended.err
+    assert "Refused" != json.loads(ended.out)["failure"]["kind"]
+
+
+def test_why_a_transcript_was_refused_stands_in_its_report(jingwei: Run, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+
+    refused = jingwei("import", "openai-chat", saved(tmp_path, CHAT), "--report", report)
+
+    assert Exit.IMPORT == refused.code
+    assert {"refused": json.loads(refused.out)["failure"]["failures"]} == json.loads(report.read_bytes())
+
+
+def test_the_list_of_conversations_says_which_are_refused(jingwei: Run, tmp_path: Path) -> None:
+    ended = jingwei("import", "openai-chat", saved(tmp_path, {"good": CHAT[1:2] + CHAT[4:5], "bad": CHAT}))
+
+    assert Exit.USAGE == ended.code
+    assert "0: good: 2 messages, 1 turns" in ended.err
+    assert "1: bad: refused: message 2" in ended.err
+
+
+# --- the world outside -----------------------------------------------------------------------------
+
+
+def test_text_that_utf_8_cannot_hold_is_refused(jingwei: Run, tmp_path: Path) -> None:
+    """An argument of broken bytes reaches Python as half a surrogate pair."""
+    ended = jingwei("check", saved(tmp_path, ""), "--session", "\udcff")
+
+    assert (Exit.INPUT, b"") == (ended.code, ended.out)
+    assert "U+DCFF" in ended.err
+
+
+@pytest.mark.parametrize("command", [("check", str(DEMO)), ("demo",)])
+def test_an_answer_for_a_closed_stream_is_one_sentence(command: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "jingwei", *command],
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+
+    assert Exit.FILE == done.returncode
+    assert b"jingwei: standard output is closed\n" == done.stderr
+
+
+@pytest.mark.parametrize("command", [("check", str(DEMO)), ("--help",)])
+def test_a_stream_that_takes_nothing_is_one_sentence(command: tuple[str, ...]) -> None:
+    """Also for what typer writes by itself, as its help."""
+    with Path(os.devnull).open("rb") as for_reading:
+        done = subprocess.run(
+            [sys.executable, "-m", "jingwei", *command],
+            stdout=for_reading,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+
+    assert Exit.FILE == done.returncode
+    assert done.stderr.startswith(b"jingwei: ")
+    assert b"Bad file descriptor" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_module_of_our_own_that_is_missing_is_no_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jingwei.cli.app", None)
+
+    with pytest.raises(ModuleNotFoundError, match=r"cli\.app"):
+        main()

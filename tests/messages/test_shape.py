@@ -40,7 +40,7 @@ from jingwei.messages.records import (
     ToolMessage,
     UserMessage,
 )
-from jingwei.messages.shape import check_shape, moved
+from jingwei.messages.shape import check_shape, index_of, moved
 from jingwei.outcome import Failure, Success
 
 
@@ -169,6 +169,25 @@ def test_messages_are_checked_before_the_constraint() -> None:
     request = GenerationRequest(messages=(USER, calls(A)), constraint=native())
 
     assert Failure(MissingToolResults(call_ids=("a",))) == check_shape(request)
+
+
+@pytest.mark.parametrize(
+    ("failure", "expected"),
+    [
+        (UnmatchedToolResult(index=1), 1),
+        (InterruptedToolGroup(index=0), 0),
+        (MissingAssistantContent(index=2), 2),
+        (ArgumentsNotObject(index=3), 3),
+        (DuplicateToolCallId(index=4), 4),
+        (EmptyName(index=5), 5),
+        (EmptyName(index=None), None),
+        (EmptyMessages(), None),
+        (MissingToolResults(call_ids=("a",)), None),
+        (DuplicateToolName(name="x"), None),
+    ],
+)
+def test_only_a_failure_of_one_message_has_an_index(failure: ShapeFailure, expected: int | None) -> None:
+    assert expected == index_of(failure)
 
 
 @pytest.mark.parametrize(

@@ -307,9 +307,9 @@ def test_arguments_keep_order_size_and_precision() -> None:
 def test_a_refusal_of_many_unknown_keys_is_not_quadratic() -> None:
     """200 kB with 20,000 of them: milliseconds each way, where a list a problem would take seconds."""
     keys = ",".join(f'"k{number}":1' for number in range(20_000))
-    before = time.perf_counter()
+    before = time.process_time()
     found = decode_request(f'{{"messages":[],{keys}}}'.encode())
-    seconds = time.perf_counter() - before
+    seconds = time.process_time() - before
 
     assert "/k0" == found.failure().path
     assert 1.5 > seconds

@@ -3,6 +3,7 @@
 import attrs
 import pytest
 
+from jingwei.messages.failures import ArgumentsNotObject, MissingToolResults, ShapeFailure
 from jingwei.messages.records import UserMessage
 from jingwei.projection.project import project
 from jingwei.projection.records import Projection
@@ -42,3 +43,21 @@ def test_a_log_may_hold_its_open_turn_alone() -> None:
         found.history.message_count,
         found.history.canonical_bytes,
     )
+
+
+@pytest.mark.parametrize(
+    ("broken", "left"),
+    [
+        (ArgumentsNotObject(index=1), ArgumentsNotObject(index=1)),
+        (ArgumentsNotObject(index=3), ArgumentsNotObject(index=3)),
+        (ArgumentsNotObject(index=4), None),
+        (MissingToolResults(call_ids=("a",)), MissingToolResults(call_ids=("a",))),
+    ],
+)
+def test_a_broken_message_of_the_open_turn_goes_with_it(
+    broken: ShapeFailure, left: ShapeFailure | None
+) -> None:
+    """Four messages are closed. A failure that names no message may be anywhere, and stays."""
+    whole = attrs.evolve(projected(f"{CLOSED}; turn two; user"), shape_failure=broken)
+
+    assert left == split_open_turn(whole).history.shape_failure

@@ -609,6 +609,15 @@ def test_what_needs_a_decision_is_refused_by_default_and_admitted_by_its_option(
     projected(conversation)
 
 
+def test_the_remedy_of_bad_argument_text_is_to_wrap_it() -> None:
+    document: list[Any] = [user(), calling(call("a", arguments="[1]")), result("a"), said()]
+    (failure,) = refused(document)
+    (remedy,) = remedies(failure)
+
+    assert ("bad_arguments", "wrap_text") == (remedy.option, remedy.choice)
+    projected(imported(document, options(bad_arguments=BadArgumentText(remedy.choice))))
+
+
 def test_every_option_stands_in_the_ladder() -> None:
     fields = {field.name for field in attrs.fields(ImportOptions)} - {"session_id", "bad_arguments"}
 

@@ -213,6 +213,15 @@ def test_c5_a_counter_that_can_prove_nothing_refuses(
     assert found.failure().reason.startswith(reason)
 
 
+@pytest.mark.parametrize("denominator", [0, -1])
+def test_a_cost_under_a_factor_that_is_no_number_is_that_of_the_plain_bytes(denominator: int) -> None:
+    """No request is counted with such a factor; asked for a single cost, there is still an answer."""
+    counter = bound(factor=JsonFactor(numerator=1, denominator=denominator))
+
+    assert bound().message_cost(MESSAGES[2]) == counter.message_cost(MESSAGES[2])
+    assert isinstance(counter.count(TARGET, GenerationRequest(messages=MESSAGES)), Failure)
+
+
 # --- a renderer ---------------------------------------------------------------------------------
 
 

@@ -2,17 +2,36 @@
 
 import random
 from collections.abc import Callable, Sequence
+from itertools import chain, repeat
 from typing import final
 
 import attrs
 import pytest
+from hypothesis import given, settings
 
 from jingwei.build import BuildInputs, BuiltContext, ContextBuilder, build
 from jingwei.ids import TurnId
-from jingwei.messages.records import GenerationConstraint, GenerationRequest, ModelMessage
+from jingwei.limits import Bound, LimitExceeded
+from jingwei.messages.failures import MissingAssistantContent
+from jingwei.messages.records import (
+    AssistantMessage,
+    GenerationConstraint,
+    GenerationRequest,
+    ModelMessage,
+    UserMessage,
+)
 from jingwei.outcome import Failure, Outcome, Success
+from jingwei.projection.project import project
 from jingwei.projection.records import Projection
-from jingwei.report.failures import BuildFailure
+from jingwei.report.failures import (
+    BuildFailure,
+    CounterFailed,
+    CountLimit,
+    DoesNotFit,
+    InvalidInput,
+    InvalidInputReason,
+    ShapeInvalid,
+)
 from jingwei.request.counting import (
     Allowance,
     ByteBoundCounter,
@@ -23,16 +42,26 @@ from jingwei.request.counting import (
     RenderedPrompt,
     TokenCounter,
 )
-from jingwei.request.records import ContextTarget, TokenBoundEvidence, TokenBreakdown, TokenCount
+from jingwei.request.records import (
+    BuildLimits,
+    ContextBudget,
+    ContextTarget,
+    TokenBoundEvidence,
+    TokenBreakdown,
+    TokenCount,
+)
 from jingwei.selection.records import Candidate, DropTurn, Plan, PlanStep, Room, TurnCandidate
 from jingwei.selection.search import Search
 from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
 from jingwei.testing.conformance import (
+    check_build,
     check_builder,
     check_counter,
     check_plan,
     check_strategy,
+    windows,
 )
+from tests.logtable import SESSION, log_of
 
 TARGET = ContextTarget(model="m", template_revision="r1")
 NONE = Allowance()
@@ -284,3 +313,114 @@ def test_the_built_in_builder_keeps_the_laws_with_any_built_in_counter() -> None
     """The first user of these laws is `build` itself."""
     check_builder(build)
     check_builder(build, counter=BOUND)
+
+
+# --- one build at a time ---------------------------------------------------------------------------
+
+HISTORY = project(SESSION, log_of("user; reply; done; turn two; user; reply; done")).unwrap()
+INPUTS = BuildInputs(
+    current=(UserMessage(content="and now?"),),
+    target=TARGET,
+    budget=ContextBudget(window_tokens=10_000, output_reserve=1),
+)
+TINY = attrs.evolve(INPUTS, budget=ContextBudget(window_tokens=2, output_reserve=1))
+
+
+def checked(builder: ContextBuilder, inputs: BuildInputs, counter: TokenCounter = BOUND) -> object:
+    """The answer of one build that keeps the laws."""
+    found = check_build(builder, HISTORY, inputs, counter, strategy=OLDEST_TURN_FIRST, search=Search.LINEAR)
+    return found.unwrap() if isinstance(found, Success) else found.failure()
+
+
+REFUSED: dict[str, tuple[BuildInputs, BuildFailure]] = {
+    "a limit": (
+        attrs.evolve(INPUTS, limits=BuildLimits(max_turns=1)),
+        LimitExceeded(what=Bound.TURNS, limit=1, actual=2),
+    ),
+    "a shape": (
+        attrs.evolve(INPUTS, current=(UserMessage(content="u"), AssistantMessage())),
+        ShapeInvalid(error=MissingAssistantContent(index=1)),
+    ),
+    "an input": (
+        attrs.evolve(INPUTS, current=()),
+        InvalidInput(reason=InvalidInputReason.CURRENT_EMPTY, path="/current"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refusal_before_the_first_count_keeps_the_laws(name: str) -> None:
+    inputs, expected = REFUSED[name]
+
+    assert expected == checked(build, inputs)
+
+
+def test_a_refusal_after_a_count_keeps_the_laws_with_its_report() -> None:
+    """Two turns and a window for none: three counts, of which one is allowed in the second build."""
+    spent = checked(build, attrs.evolve(TINY, limits=BuildLimits(max_count_calls=1)))
+    tried, refused = checked(build, TINY), checked(build, INPUTS, Refusing())
+
+    assert isinstance(spent, CountLimit)
+    assert isinstance(tried, DoesNotFit)
+    assert isinstance(refused, CounterFailed)
+    assert refused.report is not None
+    assert [1, 3, 0] == [len(one.attempts) for one in (spent.report, tried.report, refused.report)]
+
+
+def giving_up(
+    history: Projection, inputs: BuildInputs, counter: TokenCounter, *, strategy: Strategy, search: Search
+) -> Outcome[BuiltContext, BuildFailure]:
+    """A builder that says it may count no more while it may."""
+    outcome = build(history, inputs, counter, strategy=strategy, search=search)
+    if isinstance(outcome, Failure):
+        return outcome
+    report = outcome.unwrap().report
+    return Failure(CountLimit(limit=inputs.limits.max_count_calls, report=report))
+
+
+def pessimistic(
+    history: Projection, inputs: BuildInputs, counter: TokenCounter, *, strategy: Strategy, search: Search
+) -> Outcome[BuiltContext, BuildFailure]:
+    """A builder that says of what fits that it does not."""
+    outcome = build(history, inputs, counter, strategy=strategy, search=search)
+    if isinstance(outcome, Failure):
+        return outcome
+    return Failure(DoesNotFit(report=outcome.unwrap().report, exhaustive=True))
+
+
+@pytest.mark.parametrize(
+    ("law", "builder"), [("B5: a count limit after 1 counts", giving_up), ("B5: this fits", pessimistic)]
+)
+def test_a_refusal_that_is_not_true_is_caught(law: str, builder: ContextBuilder) -> None:
+    with pytest.raises(AssertionError, match=law):
+        checked(builder, INPUTS)
+
+
+# --- counters that answer by chance or for nobody ---------------------------------------------------
+
+
+def test_an_estimate_may_be_exceeded() -> None:
+    """It claims no bound: nothing is held against it."""
+    check_counter(ByteHeuristicCounter(), TARGET, real_tokens=lambda request: 10_000, examples=5)
+
+
+def test_a_counter_that_errs_only_once_is_caught_by_its_rule() -> None:
+    """The failure cannot be repeated, and is told by its law all the same."""
+    methods = chain(["first"], repeat("ever after"))
+
+    with pytest.raises(AssertionError, match="C1: it is not deterministic"):
+        check_counter(Broken(lambda: {"method": next(methods)}), TARGET)
+
+
+def test_for_a_counter_that_refuses_any_window_is_drawn() -> None:
+    found = list[int]()
+
+    @settings(max_examples=10, deadline=None, derandomize=True, database=None)
+    @given(windows(HISTORY, INPUTS, Refusing()))
+    def draw(window: int) -> None:
+        found.append(window)
+
+    draw()
+
+    assert min(found) >= 1
+    assert len(set(found)) > 1
