@@ -76,8 +76,8 @@ WITNESSES: Mapping[str, tuple[object, ...]] = {
     ),
     "building.a_recount_judges_as_a_build_does": (1, 2, 1, 1),
     "building.a_linear_build_takes_the_first_that_fits": ((1, 1, 1, 1), 1, 2),
-    "building.a_bisecting_build_accepts_what_fits": ((2**63 - 1, 1, 1), 2**62),
-    "building.an_additive_build_finds_the_smallest_in_two_counts": ((1, 39, 2), 58, 99),
+    "building.a_bisecting_build_accepts_what_fits": ((2**63 - 1, 1, 1, 1), 2**62, 0),
+    "building.an_additive_build_finds_the_smallest_in_two_counts": ((1, 39, 2), 58, 99, 0),
     "budgets.a_budget_out_of_range_is_refused_by_name": (
         ContextBudget(window_tokens=1, output_reserve=TWO_TO_64),
     ),

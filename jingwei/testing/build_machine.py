@@ -172,7 +172,7 @@ class BuildMachine(RuleBasedStateMachine):
             Bound.MESSAGES: self.history.message_count + len(own),
             Bound.INPUT_BYTES: self.history.canonical_bytes + size,
         }
-        limits = attrs.evolve(BuildLimits(), **{f"max_{bound.value}": actual[bound] + more})
+        limits = attrs.evolve(BuildLimits(), **{f"max_{bound.value}": max(0, actual[bound] + more)})
         self._change(limits=limits)
 
     @rule(

@@ -1,15 +1,18 @@
 """Whole builds, counted by tables of numbers that may be anything (rules B4, B5, B7, B11, R1).
 
 The messages are few and fixed, the numbers are not: what a counter says of each candidate, the window, the
-reserve, the margin, the number of counts. Each contract calls `build` or `reverify` itself.
+reserve, the margin, the number of counts. Each contract calls `build` or `reverify` itself; where a search
+asks for a hint, it gets any number, since a division of two unknown numbers is too much for the solver.
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Final, final
+from unittest.mock import patch
 
 import attrs
 
-from jingwei.build import BuildInputs, BuiltContext, build
+from jingwei.build import BuildInputs, BuiltContext, _Fit, build
 from jingwei.messages.records import (
     GenerationConstraint,
     GenerationRequest,
@@ -91,6 +94,17 @@ def _built(
     limits = BuildLimits(max_count_calls=calls)
     inputs = BuildInputs(current=CURRENT, target=TARGET, budget=budget, limits=limits)
     return build(HISTORIES[turns], inputs, counter, search=search)
+
+
+@contextlib.contextmanager
+def _hinting(hint: int) -> Iterator[None]:
+    """Every search is given this hint."""
+
+    def given(fit: _Fit) -> int:
+        return hint
+
+    with patch.object(_Fit, "hint", given):
+        yield
 
 
 def _budget(window: int) -> ContextBudget:
@@ -190,33 +204,36 @@ def a_linear_build_takes_the_first_that_fits(
             raise AssertionError(outcome)
 
 
-def a_bisecting_build_accepts_what_fits(totals: tuple[int, int, int], window: int) -> None:
-    """Of three candidates, whatever they cost, one that was counted last and fits; the first where later
-    ones never cost more; none only where the last does not fit."""
+def a_bisecting_build_accepts_what_fits(totals: tuple[int, int, int, int], window: int, hint: int) -> None:
+    """Of four candidates, whatever they cost, one that was counted last and fits; the first where later
+    ones never cost more; none only where the last does not fit. The hint may be anything."""
     assert 0 < totals[0] < 2**63
     assert 0 < totals[1] < 2**63
     assert 0 < totals[2] < 2**63
+    assert 0 < totals[3] < 2**63
     assert 0 < window < 2**64
 
-    outcome = _built(2, _budget(window), ByCandidate([_parts(t) for t in totals]), Search.BISECT)
+    with _hinting(hint):
+        outcome = _built(3, _budget(window), ByCandidate([_parts(t) for t in totals]), Search.BISECT)
 
     within = [total + 1 <= window for total in totals]
     match outcome:
         case Success(built):
             found = _steps(built)[-1]
             assert within[found]
-            assert not totals[0] >= totals[1] >= totals[2] or found == within.index(True)
+            assert not totals[0] >= totals[1] >= totals[2] >= totals[3] or found == within.index(True)
         case Failure(DoesNotFit(exhaustive=exhaustive)):
             assert not exhaustive
-            assert not within[2]
+            assert not within[3]
         case _:
             raise AssertionError(outcome)
 
 
 def an_additive_build_finds_the_smallest_in_two_counts(
-    costs: tuple[int, int, int], rest: int, window: int
+    costs: tuple[int, int, int], rest: int, window: int, hint: int
 ) -> None:
-    """Over three turns with any costs, a bisecting build ends where counting each would, after two counts."""
+    """Over three turns with any costs, a bisecting build ends where counting each would, after two counts.
+    The hint may be anything."""
     assert costs[0] >= 0
     assert costs[1] >= 0
     assert costs[2] >= 0
@@ -224,7 +241,8 @@ def an_additive_build_finds_the_smallest_in_two_counts(
     assert 0 < window < 2**64
     assert costs[0] + costs[1] + costs[2] + rest < 2**63
 
-    outcome = _built(3, _budget(window), ByTurn(costs, rest), Search.BISECT)
+    with _hinting(hint):
+        outcome = _built(3, _budget(window), ByTurn(costs, rest), Search.BISECT)
 
     totals = [rest + sum(costs[k:]) for k in range(4)]
     within = [total + 1 <= window for total in totals]

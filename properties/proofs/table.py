@@ -293,7 +293,7 @@ _BUILDING: Final = (
     Contract(
         name="building.a_bisecting_build_accepts_what_fits",
         rules=("B5", "B7", "R1"),
-        values="three candidates of any costs in (0, 2^63), any window below 2^64",
+        values="four candidates of any costs in (0, 2^63), any window below 2^64, any hint",
         bug=Bug(
             what="the first count decides of all others",
             where=f"{_BUILD}:_Fit.run",
@@ -305,7 +305,7 @@ _BUILDING: Final = (
         name="building.an_additive_build_finds_the_smallest_in_two_counts",
         rules=("B5", "B7", "C6", "R1"),
         values="three turns of any costs from 0, any fixed cost above 0, together below 2^63, any window "
-        "below 2^64",
+        "below 2^64, any hint",
         bug=Bug(
             what="the costs point at one candidate too early",
             where=f"{_BUILD}:_needed_by_costs",
