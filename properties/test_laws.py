@@ -26,7 +26,7 @@ import jingwei
 from jingwei.build import BuildInputs, BuiltContext
 from jingwei.events.records import SessionEvent, SessionLog, ToolResultEvent
 from jingwei.events.wire import decode_log, encode_event, session_log
-from jingwei.ids import SessionId, TurnId
+from jingwei.ids import EventId, MessageId, SessionId, TurnId
 from jingwei.jsontext import Json
 from jingwei.messages.records import (
     AssistantMessage,
@@ -333,6 +333,39 @@ def _viewed(data: st.DataObject) -> None:
     assert isinstance(view.running(), Success | Failure)
 
 
+def any_ids() -> SearchStrategy[jingwei.IdSource]:
+    """Ids that number, and ids that are always the same one."""
+    return anything(jingwei.NumberedIds) | st.builds(OneId, anything(str))
+
+
+@final
+@attrs.frozen
+class OneId(jingwei.IdSource):
+    """Gives one id to everything."""
+
+    name: str
+
+    @override
+    def event_id(self, seq: int) -> EventId:
+        return EventId(self.name)
+
+    @override
+    def message_id(self, seq: int) -> MessageId:
+        return MessageId(self.name)
+
+
+def _written(data: st.DataObject) -> None:
+    """A writer takes an event or says why not, whatever it is offered; a refusal changes nothing."""
+    writer, ids = jingwei.start_writer(data.draw(anything(SessionId))), data.draw(any_ids())
+    for _ in range(3):
+        before, event = writer, data.draw(anything(SessionEvent))
+        match writer.offer(ids, event.turn_id, event.kind, message_id=event.message_id):
+            case Success(written):
+                writer = written.writer
+            case Failure():
+                assert before == writer
+
+
 TOTAL: dict[str, Driver] = {
     "admit_projection": _called(jingwei.admit_projection, foreign()),
     "advance": _called(jingwei.advance, st.builds(jingwei.initial_state, anything(SessionId)), any_log()),
@@ -340,6 +373,24 @@ TOTAL: dict[str, Driver] = {
     "build_foreign": _built_foreign,
     "check_log": _called(jingwei.check_log, anything(SessionId), any_log()),
     "check_shape": _called(jingwei.check_shape, anything(GenerationRequest)),
+    "close_abandoned": _called(
+        jingwei.close_abandoned,
+        anything(SessionId),
+        any_log(),
+        any_ids(),
+        st.sampled_from(jingwei.EarlierTurns),
+    ),
+    "compare": _called(
+        jingwei.compare, anything(BuildReport), anything(BuildReport), anything(jingwei.CachePrices)
+    ),
+    "condense_then_drop": _called(
+        lambda keep, batch, policy: jingwei.condense_then_drop(
+            keep_newest=keep, batch_turns=batch, policy=policy
+        ),
+        anything(int),
+        anything(int),
+        anything(jingwei.PreviewPolicy),
+    ),
     "decode_events": _called(jingwei.decode_events, st.lists(any_bytes(), max_size=3)),
     "decode_log": _called(jingwei.decode_log, any_bytes()),
     "decode_projection": _called(jingwei.decode_projection, any_bytes()),
@@ -364,12 +415,35 @@ TOTAL: dict[str, Driver] = {
         anything(ContextTarget),
         anything(ContextBudget),
     ),
+    "resume_writer": _called(
+        jingwei.resume_writer, anything(SessionId), any_log(), st.sampled_from(jingwei.EarlierTurns)
+    ),
     "reverify": _called(
         jingwei.reverify, any_built(), anything(ContextTarget), any_counter(), anything(ContextBudget)
     ),
     "session_log": _called(jingwei.session_log, st.lists(anything(SessionEvent), max_size=3)),
+    "simulate": _called(
+        jingwei.simulate,
+        anything(SessionId),
+        any_log(),
+        anything(jingwei.SimulationInputs),
+        anything(ByteHeuristicCounter),
+        st.just((jingwei.OLDEST_TURN_FIRST, jingwei.CondenseThenDrop())),
+    ),
     "split_open_turn": _called(jingwei.split_open_turn, any_history()),
+    "stable_prefix": _called(
+        lambda high, low, costs: jingwei.stable_prefix(high=high, low=low, costs=costs),
+        anything(int),
+        st.none() | anything(int),
+        anything(ByteHeuristicCounter),
+    ),
     "start_view": _viewed,
+    "start_writer": _written,
+    "summaries": _called(
+        jingwei.summaries,
+        st.lists(anything(jingwei.SimulatedCall), max_size=3),
+        anything(jingwei.CachePrices),
+    ),
 }
 """How each public function is driven."""
 
