@@ -196,7 +196,7 @@ def held(number: str) -> Held:
 
 def held_page() -> str:
     """The text of docs/spec/held.md."""
-    return f"{_HELD}\n{''.join(_held_row(paragraph.number) for paragraph in paragraphs())}"
+    return f"{_HELD}{''.join(_held_row(paragraph.number) for paragraph in paragraphs())}"
 
 
 def proofs_page() -> str:

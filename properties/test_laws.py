@@ -13,6 +13,7 @@ import json
 import types
 import typing
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar, final
 
 import attrs
@@ -112,6 +113,7 @@ _LEAVES: dict[Any, SearchStrategy[Any]] = {
     str: st.sampled_from(ODD_TEXTS) | st.text(st.characters(exclude_categories=()), max_size=5),
     int: st.sampled_from(ODD_INTEGERS) | st.integers(-3, 40) | st.sampled_from((1, -1)).map(_very_long),
     bool: st.booleans(),
+    Fraction: st.fractions(-2, 2, max_denominator=9),
     type(None): st.none(),
     Json: st.sampled_from(ODD_JSON).map(Json) | some.free_json(),
 }

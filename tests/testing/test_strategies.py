@@ -146,7 +146,7 @@ def test_legal_logs_project_and_reach_every_state() -> None:
     projections = [project(some.SESSION, log).unwrap() for log in drawn(some.legal_logs(), 40)]
     states = [turn.state for projection in projections for turn in projection.turns]
 
-    assert set(ProjectedState) == set(states)
+    assert set(ProjectedState) - {ProjectedState.QUARANTINED} == set(states)
 
 
 def test_legacy_turns_project_only_where_they_are_admitted() -> None:
