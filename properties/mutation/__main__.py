@@ -236,7 +236,9 @@ def _judged(journal: Path, mutants: dict[str, Mutant], sources: dict[str, bytes]
 def _report(build: Path, tree: Path) -> int:
     """Print the score, room by room, and write the survivors with their places."""
     mutants = [Mutant(**m) for m in json.loads((build / "mutants.json").read_text(encoding="utf-8"))]
-    status = {line["id"]: line["status"] for line in _lines(build / JOURNAL)}
+    # A kill stands: a later pass under less time may not have come to the property that kills.
+    lines = sorted(_lines(build / JOURNAL), key=lambda line: line["status"] in KILLED)
+    status = {line["id"]: line["status"] for line in lines}
     by_file = Counter((m.file, status.get(m.id, "not run")) for m in mutants)
     columns = ("killed", "timeout", "survived", "unseen", "unsure", "not run")
     print("| file |", " | ".join(columns), "|")
