@@ -615,7 +615,7 @@ def test_the_remedy_of_bad_argument_text_is_to_wrap_it() -> None:
     (remedy,) = remedies(failure)
 
     assert ("bad_arguments", "wrap_text") == (remedy.option, remedy.choice)
-    projected(imported(document, options(bad_arguments=BadArgumentText(remedy.choice))))
+    assert imported(document, options(bad_arguments=BadArgumentText(remedy.choice))).log.events
 
 
 def test_every_option_stands_in_the_ladder() -> None:
