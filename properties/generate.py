@@ -7,6 +7,7 @@ the table of planted bugs. `test_map.py` fails where the page is stale, or the m
 """
 
 import ast
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -130,6 +131,7 @@ def paragraphs() -> tuple[Paragraph, ...]:
     return tuple(found)
 
 
+@functools.cache
 def classes() -> tuple[PropertyClass, ...]:
     """Every class of properties that pytest collects in this folder."""
     return tuple(found for path in sorted(HERE.glob("test_*.py")) for found in _classes_of(path))

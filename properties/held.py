@@ -22,7 +22,9 @@ class Enumeration(NamedTuple):
 
 
 _LOGS: Final = Enumeration(
-    "TestSmallLogs", "every log of up to 3 events over 28 words in two turns, and of up to 4 (deep: 4 and 7)"
+    "TestSmallLogs",
+    "every log of up to 3 events (deep: 4) over 28 words in two turns; and, where it has not failed for good "
+    "and but for the names of ids, of up to 4 (deep: 7)",
 )
 _BUILDS: Final = Enumeration(
     "TestSmallBuilds",

@@ -18,7 +18,13 @@ from jingwei.cli.importing import import_app
 from jingwei.cli.output import emit, emit_text, fail, note, plural, show
 from jingwei.cli.reading import decoded, document, report_of, session_of
 from jingwei.cli.recover import recover
-from jingwei.cli.show import diagnosis_table, last_messages, projection_table, report_table
+from jingwei.cli.show import (
+    diagnosis_table,
+    last_messages,
+    projection_table,
+    report_table,
+    say_way_out,
+)
 from jingwei.cli.simulating import simulate_command
 from jingwei.cli.strategies import Marks, StrategyName, strategies_of
 from jingwei.events.log import log_violations
@@ -129,6 +135,8 @@ def diagnose_command(
         emit(batch_contract.diagnosis_value(found))
     if found.violations:
         note(f"jingwei: {plural(len(found.violations), 'violation')}")
+        if not pretty and (way_out := say_way_out(found)):
+            note(f"  {way_out}")
         raise typer.Exit(Exit.LOG)
 
 

@@ -93,6 +93,11 @@ def _read(data: bytes, *, drop_torn_line: bool) -> _Held:
                 said = say_decode(why)
                 hint = f"{said.hint}; --drop-torn-line does without it"
                 fail(Said(what=said.what, hint=hint), Exit.DECODE, decode_failure_value(why))
+            if isinstance(decode_log(data + b"\n"), Success):
+                # What it records has happened; without it, a call that ran would look as if it never was.
+                what = "the last line is a whole event, of which only the newline is missing"
+                hint = "append a newline to the file; nothing has to be left out"
+                fail(Said(what=what, hint=hint), Exit.DECODE, decode_failure_value(why))
             held = _read(data[: why.whole_bytes], drop_torn_line=False)
             return attrs.evolve(held, dropped=len(data) - len(held.data))
 

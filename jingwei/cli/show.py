@@ -87,7 +87,7 @@ def diagnosis_table(found: Diagnosis) -> RenderableType:
         what = "warning: the call's arguments are no object; no build can send it"
         line = str(warned.seq + 1)
         table.add_row(line, escape(warned.event_id), escape(warned.turn_id), "M3", what)
-    way_out = _way_out(found)
+    way_out = say_way_out(found)
     return Shown(table, Text(way_out)) if way_out else table
 
 
@@ -130,7 +130,7 @@ def _line(violation: Violation) -> str:
     return "" if violation.seq is None else str(violation.seq + 1)
 
 
-def _way_out(found: Diagnosis) -> str:
+def say_way_out(found: Diagnosis) -> str:
     """What can be done with the log, where something can."""
     if found.admits is not None:
         return _admitting(found.admits)

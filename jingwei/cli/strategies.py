@@ -87,7 +87,9 @@ def _stable_prefix(marks: Marks, budget: ContextBudget, costs: AdditiveCounter) 
         case Failure(why):
             came = f"high {why.high:,} and low {why.low:,}"
             whence = f" (high is three quarters of the {left:,} that window less reserve and margin leave)"
-            _refuse(f"marks: expected 0 < low <= high, met {came}" + (whence if marks.high is None else ""))
+            _refuse(
+                f"marks: expected 0 < low <= high < 2^64, met {came}" + (whence if marks.high is None else "")
+            )
 
 
 def _low(text: str, high: int) -> int:

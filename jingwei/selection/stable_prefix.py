@@ -10,6 +10,7 @@ from typing import Final, final
 
 import attrs
 
+from jingwei.limits import TOKENS_BOUND
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.persistent import Vector
 from jingwei.projection.records import ProjectedTurn
@@ -71,10 +72,10 @@ def stable_prefix(
 ) -> Outcome[StablePrefix, InvalidMarks]:
     """The strategy with these marks; `low` is seven tenths of `high` where it is not given.
 
-    Refused unless 0 < low <= high.
+    Refused unless 0 < low <= high < 2^64: marks are token numbers (C1), and stand in the report.
     """
     chosen = max(high * LOW_TENTHS // 10, 1) if low is None else low
-    if not 0 < chosen <= high:
+    if not 0 < chosen <= high < TOKENS_BOUND:
         return Failure(InvalidMarks(high=high, low=chosen))
     return Success(StablePrefix(high=high, low=chosen, costs=costs))
 

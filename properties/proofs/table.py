@@ -459,7 +459,7 @@ _BOUNDS: Final = (
         values="one log; any three bounds",
         bug=Bug(
             what="as many messages as the bound says are too many",
-            where="jingwei.projection.advance:Walk._keep",
+            where="jingwei.projection.advance:Walk._kept",
             before="messages > self._config.max_messages",
             after="messages >= self._config.max_messages",
         ),

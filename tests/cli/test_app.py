@@ -140,6 +140,18 @@ def test_diagnose_lists_and_ends_with_the_log_code(jingwei: Run, tmp_path: Path)
 
     assert "unconfirmed work" in told
     assert "jingwei recover" in told
+    assert "jingwei recover" in broken.err
+
+
+def test_diagnose_knows_no_way_out_of_a_log_that_is_out_of_order(jingwei: Run, tmp_path: Path) -> None:
+    lines = DEMO.read_bytes().splitlines(keepends=True)
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_bytes(b"".join(lines[1:]))
+
+    ended = jingwei("diagnose", damaged)
+
+    assert Exit.LOG == ended.code
+    assert ended.err.strip().endswith("violations")
 
 
 def test_build_gives_a_request_that_explain_shows(jingwei: Run, tmp_path: Path) -> None:

@@ -243,3 +243,15 @@ def test_a_prefix_that_is_no_text_is_refused(jingwei: Run, log: Path) -> None:
     assert Exit.INPUT == ended.code
     assert "--id-prefix" in ended.err
     assert NumberedIds(prefix="a").message_id(3) == "amessage_3"
+
+
+def test_a_whole_last_event_without_its_newline_is_never_dropped(jingwei: Run, log: Path) -> None:
+    """The call that it records may have run."""
+    data = log.read_bytes()[:-1]
+    log.write_bytes(data)
+
+    ended = jingwei(log, "--drop-torn-line", "--append")
+
+    assert (Exit.DECODE, data) == (ended.code, log.read_bytes())
+    assert "a whole event, of which only the newline is missing" in ended.err
+    assert "append a newline to the file" in ended.err

@@ -125,3 +125,9 @@ def test_turns_that_are_no_vector_are_folded_without_a_memory() -> None:
     tuples = attrs.evolve(room(history(4)), turns=tuple(history(4).turns))
 
     assert plain.plan((), tuples) == RememberingStablePrefix(plain).plan((), tuples)
+
+
+def test_marks_are_token_numbers() -> None:
+    """C1: what a report could not hold is refused at the door."""
+    assert isinstance(stable_prefix(high=2**64 - 1, costs=COSTS), Success)
+    assert Failure(InvalidMarks(high=2**64, low=5)) == stable_prefix(high=2**64, low=5, costs=COSTS)
