@@ -4,8 +4,10 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
+import attrs
 import pytest
 
+from jingwei.events.failures import DuplicateEventId
 from jingwei.events.records import SessionEvent, SessionLog
 from jingwei.events.wire import log_bytes, session_log
 from jingwei.ids import EventId, SessionId, TurnId
@@ -70,6 +72,16 @@ def test_an_empty_piece_changes_nothing() -> None:
     state = advance(initial_state(SESSION), log_of("user; call a")).state
 
     assert Advanced(state=state) == advance(state, session_log([]))
+
+
+def test_an_id_of_an_earlier_piece_may_not_recur() -> None:
+    """L1 looks at the whole log, of which a state holds the ids."""
+    first, second = log_of("user; reply").events
+    state = advance(initial_state(SESSION), piece(first)).state
+    after = advance(state, piece(attrs.evolve(second, event_id=first.event_id)))
+
+    assert DuplicateEventId(physical_index=1, event_id=first.event_id) == after.state.failure
+    assert (2, ()) == (after.state.event_count, after.groups)
 
 
 def test_a_configuration_that_is_refused_is_the_failure_of_every_state() -> None:

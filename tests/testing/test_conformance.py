@@ -50,7 +50,7 @@ from jingwei.request.records import (
     TokenBreakdown,
     TokenCount,
 )
-from jingwei.selection.records import Candidate, DropTurn, Plan, PlanStep, Room, TurnCandidate
+from jingwei.selection.records import Candidate, DropExchange, DropTurn, Plan, PlanStep, Room, TurnCandidate
 from jingwei.selection.search import Search
 from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
 from jingwei.testing.conformance import (
@@ -62,6 +62,7 @@ from jingwei.testing.conformance import (
     windows,
 )
 from tests.logtable import SESSION, log_of
+from tests.test_build import RUNNING, AdditiveByteCounter, history, inputs
 
 TARGET = ContextTarget(model="m", template_revision="r1")
 NONE = Allowance()
@@ -270,6 +271,32 @@ def test_one_plan_can_be_checked_by_itself() -> None:
     )
 
     assert OLDEST_TURN_FIRST.plan(candidates, ROOM) == check_plan(OLDEST_TURN_FIRST, candidates, ROOM)
+
+
+def test_a_plan_over_turns_may_name_no_exchange() -> None:
+    step = PlanStep(reductions=(DropExchange(index=7),))
+
+    with pytest.raises(AssertionError, match=r"R1: .*exchange 7"):
+        check_plan(Scripted(lambda _: Plan(steps=(step,))), (), ROOM)
+
+
+def test_a_running_turn_that_is_reduced_keeps_the_laws() -> None:
+    """R6: condensed and dropped exchanges are looked for in the request, as the report tells of them."""
+    found = set[str]()
+    for window in (9_700, 18_000):
+        given = attrs.evolve(inputs(RUNNING, window=window), reduce_current=True)
+        outcome = check_build(
+            build,
+            history(1),
+            given,
+            AdditiveByteCounter(),
+            strategy=OLDEST_TURN_FIRST,
+            search=Search.LINEAR,
+        )
+        rows = outcome.unwrap().report.exchanges or ()
+        found |= {row.reduction.value for row in rows if row.reduction is not None}
+
+    assert {"condensed", "dropped"} == found
 
 
 # --- broken builders ------------------------------------------------------------------------------
