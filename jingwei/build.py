@@ -306,7 +306,7 @@ def range_failure(budget: ContextBudget) -> Overflow | None:
     """Which number of a budget leaves [0, 2^64) (B2, C1)."""
     if budget.window_tokens >= TOKENS_BOUND:
         return Overflow(what=OverflowWhat.WINDOW)
-    if budget.safety_margin < 0 or _reserved(budget) >= TOKENS_BOUND:
+    if budget.safety_margin < 0 or budget.reserved >= TOKENS_BOUND:
         return Overflow(what=OverflowWhat.RESERVED)
     return None
 
@@ -389,7 +389,7 @@ class _Fit:
         self.strategy = strategy
         self.search = search
         self.marks = marks
-        self.available = self.inputs.budget.window_tokens - _reserved(self.inputs.budget)
+        self.available = self.inputs.budget.available
         # Only a bisecting search without costs is led by sizes, and these look at every step.
         led_by_sizes = search is not Search.LINEAR and self.additive is None
         self.sizes = _Sizes(draft) if led_by_sizes else None
@@ -461,7 +461,7 @@ class _Fit:
             removed_turns=self.draft.removed(steps),
             plan_steps=steps,
             count=count,
-            total_reserved=count.tokens.total + _reserved(self.inputs.budget),
+            total_reserved=count.tokens.total + self.inputs.budget.reserved,
         )
 
     def accepted(self) -> Outcome[BuiltContext, BuildFailure]:
@@ -523,7 +523,7 @@ def count_failure(
         return Overflow(what=OverflowWhat.COUNT)
     if tokens.total == 0:
         return _invalid(InvalidInputReason.ZERO_COUNT, None)
-    if tokens.total + _reserved(budget) >= TOKENS_BOUND:
+    if tokens.total + budget.reserved >= TOKENS_BOUND:
         return Overflow(what=OverflowWhat.TOTAL)
     return None
 
@@ -636,10 +636,6 @@ class _Sizes:
 
 
 # --- small things ---------------------------------------------------------------------------------
-
-
-def _reserved(budget: ContextBudget) -> int:
-    return budget.output_reserve + budget.safety_margin
 
 
 def _reported(marks: PrefixMarks, *, broke: bool) -> ReportedMarks:

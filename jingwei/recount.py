@@ -85,7 +85,7 @@ def reverify(
             failure = count_failure(count, target, budget)
             if failure is not None:
                 return Failure(failure)
-            total = count.tokens.total + budget.output_reserve + budget.safety_margin
+            total = count.tokens.total + budget.reserved
             return Success(
                 Reverified(
                     verdict=Verdict.FITS if total <= budget.window_tokens else Verdict.EXCEEDS,

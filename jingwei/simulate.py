@@ -81,6 +81,10 @@ class SimulatedCall:
     reason: PrefixChange | None
     refused: BuildFailure | None
 
+    def cost(self, prices: CachePrices) -> Fraction:
+        """In plain tokens: `served` at the price of reading, the rest at that of writing."""
+        return self.served * prices.read + (self.tokens - self.served) * prices.write
+
 
 @final
 @attrs.frozen(kw_only=True)
@@ -95,7 +99,7 @@ class StrategySummary:
         tokens: of all requests.
         served: of these, what a prefix cache would have served: one that forgets nothing, and keeps the
             last request only.
-        cost: in plain tokens: `served` at the price of reading, the rest at that of writing.
+        cost: of all requests, in plain tokens.
     """
 
     strategy: str
@@ -170,15 +174,14 @@ def summaries(
 
 
 def _summary(calls: Sequence[SimulatedCall], prices: CachePrices) -> StrategySummary:
-    tokens, served = sum([call.tokens for call in calls]), sum([call.served for call in calls])
     return StrategySummary(
         strategy=calls[0].strategy,
         calls=len(calls),
         refused=sum([call.refused is not None for call in calls]),
         breaks=sum([call.reason is not None for call in calls]),
-        tokens=tokens,
-        served=served,
-        cost=served * prices.read + (tokens - served) * prices.write,
+        tokens=sum([call.tokens for call in calls]),
+        served=sum([call.served for call in calls]),
+        cost=sum([call.cost(prices) for call in calls], Fraction(0)),
     )
 
 

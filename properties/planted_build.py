@@ -321,8 +321,8 @@ ROWS: Final[tuple[Planted, ...]] = (
         "B4",
         "a sum beyond 64 bits",
         BUILD,
-        "    if tokens.total + _reserved(budget) >= TOKENS_BOUND:\n",
-        "    if tokens.total + _reserved(budget) > 2 * TOKENS_BOUND:\n",
+        "    if tokens.total + budget.reserved >= TOKENS_BOUND:\n",
+        "    if tokens.total + budget.reserved > 2 * TOKENS_BOUND:\n",
         B4 + "test_each_bad_answer_is_refused_at_the_first_count_and_later",
     ),
     Planted(
@@ -336,9 +336,9 @@ ROWS: Final[tuple[Planted, ...]] = (
     Planted(
         "B5",
         "the output reserve not kept free",
-        BUILD,
-        "return budget.output_reserve + budget.safety_margin",
-        "return budget.safety_margin",
+        BUDGET,
+        "return self.output_reserve + self.safety_margin",
+        "return self.safety_margin",
         B5 + "test_each_of_the_six_summands_counts",
     ),
     Planted(

@@ -49,7 +49,8 @@ def save_plot(calls: Sequence[SimulatedCall], prices: CachePrices, title: str, p
         broke = [(n, call.tokens) for n, call in zip(numbers, made, strict=True) if call.reason is not None]
         (line,) = size.plot(*_columns(built), label=label, linewidth=1)
         size.plot(*_columns(broke), "v", color=line.get_color(), markersize=3)
-        paid.plot(numbers, list(accumulate(_costs(made, prices))), color=line.get_color())
+        costs = [float(call.cost(prices)) for call in made]
+        paid.plot(numbers, list(accumulate(costs)), color=line.get_color())
     shown = "".join([character if " " <= character <= "~" else "?" for character in title])
     size.set_title(shown, parse_math=False)
     size.set_ylabel("tokens of the request\n(a mark: the prefix broke)")
@@ -70,7 +71,3 @@ def save_plot(calls: Sequence[SimulatedCall], prices: CachePrices, title: str, p
 
 def _columns(points: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
     return [number for number, _ in points], [tokens for _, tokens in points]
-
-
-def _costs(calls: Sequence[SimulatedCall], prices: CachePrices) -> list[float]:
-    return [float(call.served * prices.read + (call.tokens - call.served) * prices.write) for call in calls]

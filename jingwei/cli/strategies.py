@@ -78,7 +78,7 @@ def _strategy(name: StrategyName, marks: Marks, budget: ContextBudget, costs: Ad
 
 def _stable_prefix(marks: Marks, budget: ContextBudget, costs: AdditiveCounter) -> Strategy:
     """Marks are the host's choice, and on the command line the person is the host (R2)."""
-    left = budget.window_tokens - budget.output_reserve - budget.safety_margin
+    left = budget.available
     high = left * 3 // 4 if marks.high is None else marks.high
     low = None if marks.low is None else _low(marks.low, high)
     match stable_prefix(high=high, low=low, costs=costs):

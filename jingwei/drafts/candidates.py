@@ -119,7 +119,7 @@ def room_of(
     optional = sum([exchange.canonical_bytes for exchange in candidates.exchanges])
     return Room(
         window_tokens=budget.window_tokens,
-        reserved_tokens=budget.output_reserve + budget.safety_margin,
+        reserved_tokens=budget.reserved,
         required_bytes=frame.canonical_bytes + kept - optional,
         session_id=history.session_id,
         turns=history.turns,

@@ -139,7 +139,7 @@ def _cause(previous: BuildReport, report: BuildReport) -> PrefixChange | None:
     if _marks(previous) != _marks(report):
         return PrefixChange.WINDOW
     counted = _by_window(previous) or _by_window(report)
-    return PrefixChange.WINDOW if counted and _room(previous) != _room(report) else None
+    return PrefixChange.WINDOW if counted and previous.budget.available != report.budget.available else None
 
 
 def _marks(report: BuildReport) -> tuple[int, int] | None:
@@ -149,10 +149,6 @@ def _marks(report: BuildReport) -> tuple[int, int] | None:
 def _by_window(report: BuildReport) -> bool:
     """Whether the window had a part in what was left out: a cut by marks alone does not ask it (R2)."""
     return report.marks is None or report.marks.broke
-
-
-def _room(report: BuildReport) -> int:
-    return report.budget.window_tokens - report.budget.output_reserve - report.budget.safety_margin
 
 
 # --- what it costs --------------------------------------------------------------------------------

@@ -59,6 +59,16 @@ class ContextBudget:
     safety_margin: int = 0
     mode: BudgetMode = BudgetMode.SOFT
 
+    @property
+    def reserved(self) -> int:
+        """Tokens that no request may take: output reserve and safety margin."""
+        return self.output_reserve + self.safety_margin
+
+    @property
+    def available(self) -> int:
+        """Tokens that are left for a request (B5); below zero where more is reserved than there is."""
+        return self.window_tokens - self.reserved
+
 
 @final
 @attrs.frozen(kw_only=True)

@@ -275,8 +275,8 @@ _BUILDING: Final = (
         bug=Bug(
             what="the margin is forgotten when a request is counted again",
             where="jingwei.recount:reverify",
-            before=" + budget.safety_margin",
-            after="",
+            before="budget.reserved",
+            after="budget.output_reserve",
         ),
     ),
     Contract(
@@ -325,8 +325,8 @@ _BUDGETS: Final = (
         bug=Bug(
             what="a reserve and a margin may reach 2^64",
             where=f"{_BUILD}:range_failure",
-            before="_reserved(budget) >= TOKENS_BOUND",
-            after="_reserved(budget) > TOKENS_BOUND",
+            before="budget.reserved >= TOKENS_BOUND",
+            after="budget.reserved > TOKENS_BOUND",
         ),
     ),
     Contract(
@@ -358,8 +358,8 @@ _BUDGETS: Final = (
         bug=Bug(
             what="a count may bring the total to 2^64",
             where=f"{_BUILD}:count_failure",
-            before="_reserved(budget) >= TOKENS_BOUND",
-            after="_reserved(budget) > TOKENS_BOUND",
+            before="budget.reserved >= TOKENS_BOUND",
+            after="budget.reserved > TOKENS_BOUND",
         ),
     ),
     Contract(
