@@ -394,6 +394,21 @@ def naive_candidates(history: Projection, inputs: BuildInputs) -> list[str]:
 
 
 @final
+class Watching:
+    """A strategy that leaves nothing out and keeps what it was told."""
+
+    name = "watching"
+
+    def __init__(self) -> None:
+        self.candidates: tuple[Candidate, ...] = ()
+        self.room: Room | None = None
+
+    def plan(self, candidates: Sequence[Candidate], room: Room) -> Plan:
+        self.candidates, self.room = tuple(candidates), room
+        return Plan()
+
+
+@final
 @attrs.frozen(kw_only=True)
 class Scheme:
     """A strategy of a few numbers, which the naive builder can plan too (R1).

@@ -84,6 +84,7 @@ from properties.build_models import (
     PerMessage,
     Refused,
     Spy,
+    Watching,
     World,
     additive_counters,
     constraint_object,
@@ -1188,7 +1189,7 @@ class TestPlansR1:
 
     @given(worlds())
     def test_a_strategy_sees_the_candidates_in_physical_order_and_the_room(self, world: World) -> None:
-        seen = _Watching()
+        seen = Watching()
         built_from(world, Search.LINEAR, seen)
         budget = world.inputs.budget
         required = naive_request(world.history, world.inputs, naive_candidates(world.history, world.inputs))
@@ -1223,7 +1224,7 @@ class TestPlansR1:
 
     @given(worlds())
     def test_the_default_plan_drops_oldest_first_one_turn_a_step(self, world: World) -> None:
-        seen = _Watching()
+        seen = Watching()
         built_from(world, Search.LINEAR, seen)
         assert seen.room is not None
         plan = OLDEST_TURN_FIRST.plan(seen.candidates, seen.room)
@@ -1264,19 +1265,6 @@ class TestPlansR1:
 
 def _has_messages(history: Projection, turn_id: str) -> bool:
     return any(naive_messages(turn) for turn in history.turns if turn.turn_id == turn_id)
-
-
-@final
-class _Watching:
-    name = "watching"
-
-    def __init__(self) -> None:
-        self.candidates: tuple[Candidate, ...] = ()
-        self.room: Room | None = None
-
-    def plan(self, candidates: Sequence[Candidate], room: Room) -> Plan:
-        self.candidates, self.room = tuple(candidates), room
-        return Plan()
 
 
 class TestTurnsWithoutMessagesR5:

@@ -60,6 +60,7 @@ from jingwei.selection.views import Spared, exchange_candidates, oldest_first
 from properties.build_models import (
     ByMessages,
     PerMessage,
+    Watching,
     World,
     history_of,
     inputs_of,
@@ -503,19 +504,6 @@ def current_parts(table: Table) -> list[Sequence[ModelMessage]]:
         table.stands[running.exchanges.index(place)] if place in running.exchanges else part
         for place, part in enumerate(running.parts)
     ]
-
-
-@final
-class Watching:
-    name = "watching"
-
-    def __init__(self) -> None:
-        self.candidates: tuple[Candidate, ...] = ()
-        self.room: Room | None = None
-
-    def plan(self, candidates: Sequence[Candidate], room: Room) -> Plan:
-        self.candidates, self.room = tuple(candidates), room
-        return Plan()
 
 
 class TestComputedPlans:

@@ -4,49 +4,17 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-import attrs
 import pytest
 
 from jingwei.__main__ import main
-from jingwei.cli.app import run
 from jingwei.cli.exits import Exit
 from jingwei.events.wire import encode_log
+from tests.commands import Ended, Run
 from tests.logtable import events_of
 
 DEMO = Path(__file__).parents[2] / "jingwei" / "demo" / "session.jsonl"
-
-
-@attrs.frozen
-class Ended:
-    """How one command ended."""
-
-    code: int
-    out: bytes
-    err: str
-
-    @property
-    def json(self) -> object:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Ended]
-
-
-@pytest.fixture
-def jingwei(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
-    """Runs one command in this process."""
-
-    def go(*arguments: str | Path) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["jingwei", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "120")
-        code = run()
-        out, err = capfdbinary.readouterr()
-        return Ended(int(code), out, err.decode())
-
-    return go
 
 
 def piped(*arguments: str | Path, stdin: bytes = b"") -> Ended:

@@ -1,21 +1,20 @@
 """`jingwei recover`: what it prints, what it writes, and what it leaves alone."""
 
+import functools
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-import attrs
 import pytest
 
 from jingwei.cli import recover
-from jingwei.cli.app import run
 from jingwei.cli.exits import Exit
 from jingwei.events.wire import decode_log, encode_log
 from jingwei.events.writer import NumberedIds
 from jingwei.projection.project import project
+from tests.commands import Run
 from tests.logtable import SESSION, log_of
 
 CUT = "user; reply; done; turn two; user; call a; ask k"
@@ -23,30 +22,10 @@ WHOLE = "user; reply; done"
 DAMAGED = "user; call a; reply"
 
 
-@attrs.frozen
-class Ended:
-    """How one command ended."""
-
-    code: int
-    out: bytes
-    err: str
-
-
-Run = Callable[..., Ended]
-
-
 @pytest.fixture
-def jingwei(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
+def jingwei(jingwei: Run) -> Run:
     """Runs `jingwei recover` in this process."""
-
-    def go(*arguments: str | Path) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["jingwei", "recover", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "120")
-        code = run()
-        out, err = capfdbinary.readouterr()
-        return Ended(int(code), out, err.decode())
-
-    return go
+    return functools.partial(jingwei, "recover")
 
 
 def lines_of(table: str) -> bytes:

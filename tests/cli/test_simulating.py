@@ -4,46 +4,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
-import attrs
 import pytest
 
-from jingwei.cli.app import run
 from jingwei.cli.exits import Exit
 from jingwei.cli.strategies import decimal_of
 from jingwei.events.wire import encode_log
+from tests.commands import Ended, Run
 from tests.logtable import events_of
 
 TURN = 'user "{0}"; ask k; answer k; call a; result a "{1}"; ask l; answer l; reply "{0}"; done;'
-
-
-@attrs.frozen
-class Ended:
-    """How one command ended."""
-
-    code: int
-    out: bytes
-    err: str
-
-
-Run = Callable[..., Ended]
-
-
-@pytest.fixture
-def jingwei(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
-    """Runs one command in this process."""
-
-    def go(*arguments: str | Path) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["jingwei", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "120")
-        code = run()
-        out, err = capfdbinary.readouterr()
-        return Ended(int(code), out, err.decode())
-
-    return go
 
 
 def saved(path: Path, table: str) -> Path:
