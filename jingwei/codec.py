@@ -12,7 +12,9 @@ sequences, and its failures are exceptions with text. `RecordCodec` closes these
 """
 
 import enum
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from types import GenericAlias
 from typing import Final, TypeAlias, TypeVar, cast, final, get_args
 
@@ -34,7 +36,7 @@ from jingwei.jsontext import (
     value_of_pairs,
     within_depth,
 )
-from jingwei.limits import FREE_JSON_LEVELS, JSON_DEPTH_MAX, TOKENS_BOUND
+from jingwei.limits import FREE_JSON_LEVELS, INTEGER_DIGITS_MAX, JSON_DEPTH_MAX, TOKENS_BOUND
 from jingwei.outcome import Failure, Outcome, Success
 
 _Record = TypeVar("_Record")
@@ -166,6 +168,8 @@ class Declarations:
             self._converter.register_structure_hook(primitive, read)
         self._converter.register_structure_hook(Json, _read_paired_json if self._exact else _read_json)
         self._converter.register_unstructure_hook(Json, Json.value)
+        self._converter.register_structure_hook(Fraction, _read_fraction)
+        self._converter.register_unstructure_hook(Fraction, _written_fraction)
         self._converter.register_structure_hook_factory(_is_tuple, self._tuple_hook)
 
     def enums(self, *classes: type[enum.Enum]) -> None:
@@ -745,6 +749,21 @@ def _read_unsigned(value: object, _: object) -> int:
     return value
 
 
+def _read_fraction(value: object, _: object) -> Fraction:
+    """An exact number: an integer, a float for the double that it is, or the text `n/d` of a fraction."""
+    if type(value) in (int, float):
+        return Fraction(cast("int | float", value))
+    found = _FRACTION.fullmatch(value) if type(value) is str and len(value) <= _FRACTION_LENGTH else None
+    if found is None:
+        raise _refused(DecodeReason.WRONG_TYPE, 'a number, or a fraction as "n/d"', _shown(value))
+    return Fraction(int(found[1]), int(found[2]))
+
+
+def _written_fraction(value: Fraction) -> JsonValue:
+    """As a whole number where it is one, else as the text `n/d`: no digit is lost on the way."""
+    return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+
+
 def _unsigned_hook(bound: int) -> _Hook:
     def read(value: object, _: object) -> int:
         number = _read_unsigned(value, int)
@@ -809,6 +828,10 @@ def _is_tuple(cls: object) -> bool:
 
 _NOTHING: Final = (None, (), Json("null"))
 """What an optional key is left out for; an explicit null would read as none in any case (W1)."""
+
+_FRACTION: Final = re.compile(r"(-?(?:0|[1-9][0-9]*))/([1-9][0-9]*)", re.ASCII)
+_FRACTION_LENGTH: Final = INTEGER_DIGITS_MAX
+"""Characters of a fraction: neither number of it passes the bound of an integer (W6)."""
 
 _PRIMITIVES: Final[Mapping[type, _Hook]] = {
     str: _read_text,

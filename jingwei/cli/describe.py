@@ -7,6 +7,7 @@ import attrs
 from jingwei.codec import DecodeFailed, DecodeReason
 from jingwei.events.failures import DuplicateEventId, LogFailure, WrongSequence, WrongSession
 from jingwei.events.turns import MalformedReason
+from jingwei.items.failures import InvalidItem
 from jingwei.limits import Bound, LimitExceeded
 from jingwei.messages.failures import ShapeFailure
 from jingwei.projection.failures import (
@@ -153,11 +154,12 @@ def say_build(failure: BuildFailure) -> Said:
         case InvalidInput(reason=reason, path=path):
             at = f" at {path}" if path else ""
             return Said(what=f"the inputs are invalid: {reason.value}{at}", hint=_input_hint(reason))
-        case InvalidPlan(step=step, reason=why, turn_id=turn, exchange=exchange):
+        case InvalidItem():
+            return say_item(failure)
+        case InvalidPlan(step=step, reason=why):
             at = "its base" if step is None else f"step {step}"
-            named = f"exchange {exchange}" if turn is None else f"turn {turn!r}"
             return Said(
-                what=f"the strategy's plan is invalid in {at}: {named} is {why.value}",
+                what=f"the strategy's plan is invalid in {at}: {_named(failure)} is {why.value}",
                 hint="a strategy may name each candidate it was given once, and nothing else",
             )
         case UnverifiedCount(reason=missing):
@@ -185,6 +187,25 @@ def say_build(failure: BuildFailure) -> Said:
             assert_never(failure)
 
 
+def say_item(failure: InvalidItem) -> Said:
+    """A context item that no budget could make right."""
+    return Said(
+        what=f"item {failure.item_id!r} is invalid: {failure.field} is {failure.reason.value} "
+        f"({failure.actual})",
+        hint="see docs/failures.md for what each attribute of an item must hold",
+    )
+
+
+def _named(failure: InvalidPlan) -> str:
+    if failure.turn_id is not None:
+        return f"turn {failure.turn_id!r}"
+    if failure.item_id is not None:
+        return f"item {failure.item_id!r}"
+    if failure.summary_id is not None:
+        return f"summary {failure.summary_id!r}"
+    return f"exchange {failure.exchange}"
+
+
 def _say_unconfirmed(failure: Unconfirmed) -> Said:
     parts = [
         f"tool calls without a result: {', '.join(failure.open_tool_calls)}"
@@ -205,11 +226,13 @@ def _say_unconfirmed(failure: Unconfirmed) -> Said:
 def _say_does_not_fit(report: BuildReport) -> Said:
     last = report.attempts[-1]
     tokens, budget = last.count.tokens, report.budget
+    kept = [row for row in report.items or () if row.protected]
+    items = ", ".join([f"{row.item_id!r} ({'?' if row.cost is None else row.cost})" for row in kept])
     return Said(
         what=f"what must stay takes {last.total_reserved} of {budget.window_tokens} tokens: "
         f"system {tokens.system}, messages {tokens.messages}, constraint {tokens.constraint}, "
         f"template {tokens.template}, output reserve {budget.output_reserve}, "
-        f"margin {budget.safety_margin}",
+        f"margin {budget.safety_margin}" + (f"; items that must stay: {items}" if items else ""),
         hint="shorten system or current, unpin a turn, lower the reserve, or take a larger window",
     )
 

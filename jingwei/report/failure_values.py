@@ -11,6 +11,7 @@ from jingwei.events.failures import (
     WrongSequence,
     WrongSession,
 )
+from jingwei.items.failures import InvalidItem
 from jingwei.jsontext import JsonValue
 from jingwei.limits import LimitExceeded
 from jingwei.messages.failures import InterruptedToolGroup, ShapeFailure, UnmatchedToolResult
@@ -145,6 +146,8 @@ def build_failure_value(failure: BuildFailure) -> JsonObject:
             return {"kind": "ShapeInvalid", "error": shape_failure_value(failure.error)}
         case InvalidPlan():
             return {"kind": "InvalidPlan", "step": failure.step, "reason": failure.reason.value}
+        case InvalidItem():
+            return item_failure_value(failure)
         case InvalidInput():
             facts: JsonObject = {"reason": failure.reason.value, "path": failure.path}
         case UnverifiedCount():
@@ -162,6 +165,17 @@ def build_failure_value(failure: BuildFailure) -> JsonObject:
         case _:
             assert_never(failure)
     return {"kind": type(failure).__name__, **facts, **_reported(failure.report)}
+
+
+def item_failure_value(failure: InvalidItem) -> JsonObject:
+    """An item that no budget could make right (S1)."""
+    return {
+        "kind": "InvalidItem",
+        "item_id": failure.item_id,
+        "field": failure.field,
+        "reason": failure.reason.value,
+        "actual": failure.actual,
+    }
 
 
 def _reported(report: BuildReport | None) -> JsonObject:

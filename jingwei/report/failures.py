@@ -5,6 +5,7 @@ from typing import TypeAlias, final
 
 import attrs
 
+from jingwei.items.failures import InvalidItem
 from jingwei.limits import LimitExceeded
 from jingwei.messages.failures import ShapeFailure
 from jingwei.report.records import BuildReport
@@ -34,6 +35,9 @@ class InvalidInputReason(enum.Enum):
     GROUP_OUT_OF_ORDER = "group_out_of_order"
     GROUP_WITHOUT_SOURCES = "group_without_sources"
     GROUP_SHAPE = "group_shape"
+    SUMMARY_OF_ANOTHER_SESSION = "summary_of_another_session"
+    SUMMARY_NOT_ACTIVE = "summary_not_active"
+    SUMMARY_OF_UNKNOWN_TURN = "summary_of_unknown_turn"
     ZERO_COUNT = "zero_count"
 
 
@@ -152,6 +156,7 @@ class SurvivalBroken:
 
 BuildFailure: TypeAlias = (
     InvalidInput
+    | InvalidItem
     | UnverifiedCount
     | LimitExceeded
     | ShapeInvalid

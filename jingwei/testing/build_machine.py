@@ -32,6 +32,7 @@ from hypothesis.strategies import SearchStrategy
 from jingwei.build import BuildInputs, BuiltContext, ContextBuilder, build
 from jingwei.events.wire import session_log
 from jingwei.ids import TurnId
+from jingwei.items.failures import InvalidItem
 from jingwei.limits import TOKENS_BOUND, Bound, LimitExceeded
 from jingwei.messages.records import GenerationConstraint, ModelMessage, SystemMessage, UserMessage
 from jingwei.messages.wire import constraint_bytes, message_bytes
@@ -252,4 +253,8 @@ def report_in(outcome: Outcome[BuiltContext, BuildFailure]) -> BuildReport | Non
     if isinstance(outcome, Success):
         return outcome.unwrap().report
     failure = outcome.failure()
-    return None if isinstance(failure, LimitExceeded | ShapeInvalid | InvalidPlan) else failure.report
+    return (
+        None
+        if isinstance(failure, LimitExceeded | ShapeInvalid | InvalidPlan | InvalidItem)
+        else failure.report
+    )

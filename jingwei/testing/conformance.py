@@ -9,7 +9,7 @@ with the number of the rule that is broken. The parts of jingwei are its first u
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar, assert_never
 
 import attrs
 from hypothesis import HealthCheck, Phase, given, settings
@@ -20,6 +20,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from jingwei.build import BuildInputs, BuiltContext, ContextBuilder, build
 from jingwei.drafts.candidates import candidates_of
 from jingwei.ids import TurnId, is_blank
+from jingwei.items.envelope import item_line, items_message
+from jingwei.items.failures import InvalidItem
+from jingwei.items.records import order_of
 from jingwei.limits import TOKENS_BOUND, LimitExceeded
 from jingwei.messages.records import (
     GenerationRequest,
@@ -44,17 +47,25 @@ from jingwei.request.records import ContextBudget, ContextTarget, TokenBoundEvid
 from jingwei.selection.exchanges import exchanges_of
 from jingwei.selection.records import (
     Candidate,
+    CondenseExchange,
+    CondenseItem,
     CondenseTurn,
     DropExchange,
+    DropItem,
     DropTurn,
+    ExchangeCandidate,
     InvalidPlan,
+    ItemCandidate,
     Plan,
     Reduction,
+    ReplaceTurnsBySummary,
     Room,
+    SummaryCandidate,
     TurnCandidate,
 )
 from jingwei.selection.search import Search, counts_at_most
 from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
+from jingwei.summaries.render import summary_envelope
 from jingwei.testing import strategies
 
 _Drawn = TypeVar("_Drawn")
@@ -195,7 +206,8 @@ def check_plan(strategy: Strategy, candidates: Sequence[TurnCandidate], room: Ro
     strangers = sorted(set(named) - set(map(_name, candidates)))
     assert not strangers, f"R1: it names what is no candidate: {strangers}"
     done = [
-        (name, isinstance(one, DropTurn | DropExchange)) for name, one in zip(named, reductions, strict=True)
+        (name, isinstance(one, DropTurn | DropExchange | DropItem))
+        for name, one in zip(named, reductions, strict=True)
     ]
     assert len(done) == len(set(done)), f"R1: it names a candidate twice: {named}"
     dropped = set[str]()
@@ -208,10 +220,18 @@ def check_plan(strategy: Strategy, candidates: Sequence[TurnCandidate], room: Ro
 
 
 def _name(one: Candidate | Reduction) -> str:
-    """The turn or the exchange that a candidate is, or a reduction names."""
-    if isinstance(one, TurnCandidate | DropTurn | CondenseTurn):
-        return f"turn {one.turn_id}"
-    return f"exchange {one.index}"
+    """What a candidate is, or a reduction names."""
+    match one:
+        case TurnCandidate(turn_id=turn_id) | DropTurn(turn_id=turn_id) | CondenseTurn(turn_id=turn_id):
+            return f"turn {turn_id}"
+        case ItemCandidate(item_id=item_id) | DropItem(item_id=item_id) | CondenseItem(item_id=item_id):
+            return f"item {item_id}"
+        case SummaryCandidate(summary_id=summary_id) | ReplaceTurnsBySummary(summary_id=summary_id):
+            return f"summary {summary_id}"
+        case ExchangeCandidate(index=index) | DropExchange(index=index) | CondenseExchange(index=index):
+            return f"exchange {index}"
+        case _:
+            assert_never(one)
 
 
 # --- a build -------------------------------------------------------------------------------------
@@ -266,7 +286,7 @@ def check_build(
     failure = outcome.failure()
     assert not isinstance(failure, InvalidPlan), f"R1: the builder refused the plan: {failure}"
     assert not isinstance(failure, SurvivalBroken), f"B8: required content was lost: {failure}"
-    if not isinstance(failure, LimitExceeded | ShapeInvalid) and failure.report is not None:
+    if not isinstance(failure, LimitExceeded | ShapeInvalid | InvalidItem) and failure.report is not None:
         _check_report(history, inputs, failure.report)
     if isinstance(failure, DoesNotFit):
         last = failure.report.attempts[-1]
@@ -288,7 +308,7 @@ def _check_report(history: Projection, inputs: BuildInputs, report: BuildReport)
         assert row.protected == pinned, f"B6: {row.turn_id}: pinned is {pinned}, the report says otherwise"
         assert row.retained or not pinned, f"R1: the pinned turn {row.turn_id} was left out"
         assert row.retained or turn.message_count, f"R5: {row.turn_id} has no message and was left out"
-        dropped = row.reduction is ReductionKind.DROPPED
+        dropped = row.reduction in {ReductionKind.DROPPED, ReductionKind.SUMMARIZED}
         assert row.retained != dropped, f"B6: {row} contradicts itself"
     target, budget = inputs.target, inputs.budget
     assert (target, budget) == (report.target, report.budget), "B6: target and budget are not as given"
@@ -308,7 +328,9 @@ def _check_attempts(inputs: BuildInputs, attempts: Sequence[Attempt]) -> None:
 def _check_request(history: Projection, inputs: BuildInputs, built: BuiltContext) -> None:
     rows = zip(history.turns, built.report.turns.rows, strict=True)
     parts: list[_Part] = [((SystemMessage(content=text),), False) for text in inputs.system]
+    parts.append((_summaries_part(inputs, built.report), False))
     parts += [(turn.messages, row.reduction is not None) for turn, row in rows if row.retained]
+    parts.append((_items_part(inputs, built.report), False))
     parts += _current_parts(inputs, built.report)
     expected = [(message, condensed) for messages, condensed in parts for message in messages]
     stands = built.request.messages
@@ -324,6 +346,27 @@ def _check_request(history: Projection, inputs: BuildInputs, built: BuiltContext
 
 _Part: TypeAlias = tuple[tuple[ModelMessage, ...], bool]
 """Messages that were kept, and whether their results were condensed."""
+
+
+def _summaries_part(inputs: BuildInputs, report: BuildReport) -> tuple[ModelMessage, ...]:
+    """The envelope of the summaries that the report says are applied (S8)."""
+    applied = {row.summary_id for row in report.summaries or () if row.applied}
+    envelope = summary_envelope([one for one in inputs.summaries if one.summary_id in applied])
+    return () if envelope is None else (envelope,)
+
+
+def _items_part(inputs: BuildInputs, report: BuildReport) -> tuple[ModelMessage, ...]:
+    """The envelope of the items that the report says are kept (S4)."""
+    rows, ordered = report.items or (), sorted(inputs.items, key=order_of)
+    named = [item.item_id for item in ordered]
+    assert named == [row.item_id for row in rows], "S7: the report does not name every item once, in order"
+    lines = list[str]()
+    for item, row in zip(ordered, rows, strict=True):
+        assert row.retained or not item.is_kept, f"S3: the item {item.item_id}, which must stay, was left out"
+        if row.retained:
+            lines.append(item_line(item, short=row.reduction is ReductionKind.CONDENSED))
+    envelope = items_message(lines)
+    return () if envelope is None else (envelope,)
 
 
 def _current_parts(inputs: BuildInputs, report: BuildReport) -> Iterator[_Part]:

@@ -72,6 +72,12 @@ def test_exchanges_are_candidates_where_the_host_let_them_but_for_the_last() -> 
             session_id=SESSION,
             turns=HISTORY.turns,
             exchanges=(first, last),
+            required=(
+                SystemMessage(content="s"),
+                *HISTORY.turns[0].messages,
+                *CURRENT[: first.place],
+                *CURRENT[last.place :],
+            ),
         )
         == room
     )

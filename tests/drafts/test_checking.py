@@ -139,7 +139,7 @@ def test_a_plan_over_the_given_candidates_in_their_order_is_a_run() -> None:
     found = checked(oldest_first(ours, tail, cut=2), ours)
     assert isinstance(found, Run)
 
-    assert (1, 2, 2) == (found.base, found.turn_steps, found.exchange_steps)
+    assert (1, 2, 2) == (found.base, found.turn_steps, found.tail_steps)
     assert [0] == list(found.exchanges)
     assert (2, 3) == (found.exchanges[0].condensed_at, found.exchanges[0].dropped_at)
 

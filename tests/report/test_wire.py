@@ -76,6 +76,9 @@ def test_every_key_is_always_there_in_the_order_of_the_contract() -> None:
         "marks",
         "exchanges",
         "cache",
+        "items",
+        "summaries",
+        "selection",
     ] == list(written)
     assert {"model": "test-model", "template_revision": "test-v1"} == written["target"]
     assert {
