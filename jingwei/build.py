@@ -69,6 +69,7 @@ from jingwei.request.records import (
     TokenBoundEvidence,
     TokenCount,
 )
+from jingwei.results.rendering import Rendering, viewed_history
 from jingwei.selection.costs import summed_cost
 from jingwei.selection.exchanges import exchanges_of
 from jingwei.selection.records import (
@@ -120,6 +121,8 @@ class BuildInputs:
             what is required or pinned stays. None of the kind `SYSTEM`: such a text belongs into `system`.
         summaries: active summaries of this session (S8), oldest first; a strategy may let them stand for
             the turns they cover, as data before the history.
+        rendering: how the exchanges of the history are sent as views (T7); None for what the log recorded.
+            `current` is sent as it is given.
     """
 
     current: tuple[ModelMessage, ...]
@@ -134,6 +137,7 @@ class BuildInputs:
     previous: BuildReport | None = None
     items: tuple[ContextItem, ...] = ()
     summaries: tuple[Summary, ...] = ()
+    rendering: Rendering | None = None
 
 
 @final
@@ -182,6 +186,25 @@ def build(
         A request for which `system + messages + constraint + template + output_reserve +
         safety_margin <= window` holds by `counter` (B5, B7), or one of `BuildFailure`.
     """
+    if inputs.rendering is None:
+        return _built(history, (), inputs, counter, strategy, search)
+    match viewed_history(history, inputs.rendering):
+        case Failure(contradiction):
+            return Failure(contradiction)
+        case Success(viewed):
+            shown = tuple([one.turn.turn_id for one in viewed.viewed])
+            return _built(viewed.projection, shown, inputs, counter, strategy, search)
+
+
+def _built(
+    history: Projection,
+    viewed: tuple[TurnId, ...],
+    inputs: BuildInputs,
+    counter: TokenCounter,
+    strategy: Strategy,
+    search: Search,
+) -> Outcome[BuiltContext, BuildFailure]:
+    """The build over the messages that would be sent; `viewed` names the turns that differ from the log."""
     frame = _frame(inputs)
     pins = pinned_positions(history, inputs.pinned_turns)
     refused = (
@@ -195,7 +218,7 @@ def build(
     )
     if refused is not None:
         return Failure(refused)
-    return _planned(history, inputs, counter, strategy, search, frame, pins)
+    return _planned(history, viewed, inputs, counter, strategy, search, frame, pins)
 
 
 def build_foreign(
@@ -392,6 +415,7 @@ def _invalid(reason: InvalidInputReason, path: str | None) -> InvalidInput:
 
 def _planned(
     history: Projection,
+    viewed: tuple[TurnId, ...],
     inputs: BuildInputs,
     counter: TokenCounter,
     strategy: Strategy,
@@ -413,7 +437,7 @@ def _planned(
         steps=draft.steps,
         count_calls=inputs.limits.max_count_calls,
     )
-    return _Fit(history, inputs, frame, draft, counter, strategy.name, ran, plan).run()
+    return _Fit(history, viewed, inputs, frame, draft, counter, strategy.name, ran, plan).run()
 
 
 # --- fit: count whole candidates until the search closes (B4, B5) ---------------------------------
@@ -426,6 +450,7 @@ class _Fit:
     def __init__(
         self,
         history: Projection,
+        viewed: tuple[TurnId, ...],
         inputs: BuildInputs,
         frame: Frame,
         draft: Draft,
@@ -435,6 +460,7 @@ class _Fit:
         plan: Plan,
     ) -> None:
         self.history = history
+        self.viewed = viewed
         self.inputs = inputs
         self.frame = frame
         self.draft = draft
@@ -547,7 +573,7 @@ class _Fit:
             limits=inputs.limits,
             system_messages=len(inputs.system),
             current_messages=len(self.draft.current(steps)),
-            turns=self.draft.ledger(steps),
+            turns=attrs.evolve(self.draft.ledger(steps), viewed=self.viewed),
             attempts=tuple(self.attempts),
             sent=_sent(counted, self.additive),
             constraint_digest=digest(constraint_text(inputs.constraint)),

@@ -31,6 +31,7 @@ from jingwei.report.failures import (
     UnverifiedReason,
 )
 from jingwei.report.records import BuildReport
+from jingwei.results.failures import ViewContradiction
 from jingwei.selection.records import InvalidPlan
 
 
@@ -156,6 +157,12 @@ def say_build(failure: BuildFailure) -> Said:
             return Said(what=f"the inputs are invalid: {reason.value}{at}", hint=_input_hint(reason))
         case InvalidItem():
             return say_item(failure)
+        case ViewContradiction(source_event=event, recorded_by=record, reason=why):
+            by = "the view" if record is None else f"the view recorded by event {record!r}"
+            return Said(
+                what=f"{by} of the result {event!r} says something else than the log: {why.value}",
+                hint="a view shows what was recorded; leave the record out, or give the log it was made for",
+            )
         case InvalidPlan(step=step, reason=why):
             at = "its base" if step is None else f"step {step}"
             return Said(

@@ -35,6 +35,7 @@ from jingwei.report.failures import (
 )
 from jingwei.report.records import BuildReport
 from jingwei.report.wire import report_value
+from jingwei.results.failures import ViewContradiction
 from jingwei.selection.records import InvalidPlan
 
 JsonObject: TypeAlias = dict[str, JsonValue]
@@ -148,6 +149,14 @@ def build_failure_value(failure: BuildFailure) -> JsonObject:
             return {"kind": "InvalidPlan", "step": failure.step, "reason": failure.reason.value}
         case InvalidItem():
             return item_failure_value(failure)
+        case ViewContradiction():
+            return {
+                "kind": "ViewContradiction",
+                "turn_id": failure.turn_id,
+                "source_event": failure.source_event,
+                "recorded_by": failure.recorded_by,
+                "reason": failure.reason.value,
+            }
         case InvalidInput():
             facts: JsonObject = {"reason": failure.reason.value, "path": failure.path}
         case UnverifiedCount():

@@ -9,6 +9,7 @@ from jingwei.items.failures import InvalidItem
 from jingwei.limits import LimitExceeded
 from jingwei.messages.failures import ShapeFailure
 from jingwei.report.records import BuildReport
+from jingwei.results.failures import ViewContradiction
 from jingwei.selection.records import InvalidPlan
 
 
@@ -157,6 +158,7 @@ class SurvivalBroken:
 BuildFailure: TypeAlias = (
     InvalidInput
     | InvalidItem
+    | ViewContradiction
     | UnverifiedCount
     | LimitExceeded
     | ShapeInvalid

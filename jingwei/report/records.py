@@ -97,6 +97,7 @@ class TurnRow:
         reduction: what was done to it; None when nothing.
         policy: what counted as large; None unless it was condensed.
         summary_id: the summary that stands for it; None unless it was summarized.
+        viewed: whether its exchanges are sent as views (T7), and not as the log recorded them.
     """
 
     turn_id: TurnId
@@ -106,6 +107,7 @@ class TurnRow:
     reduction: ReductionKind | None
     policy: PreviewPolicy | None = None
     summary_id: SummaryId | None = None
+    viewed: bool = False
 
 
 @final
@@ -122,23 +124,28 @@ class TurnLedger:
         pinned: turns that no plan could name, in the order of the turns.
         reductions: what was done, in the order of the turns, one a turn: a turn that was condensed and
             then dropped was dropped.
+        viewed: turns whose exchanges are sent as views (T7), in the order of the turns.
     """
 
     sources: Sequence[TurnSources]
     pinned: tuple[TurnId, ...]
     reductions: Sequence[TurnEnd]
+    viewed: tuple[TurnId, ...] = ()
 
     @property
     def rows(self) -> tuple[TurnRow, ...]:
         """One row a turn, in order; linear in the history."""
-        pinned = frozenset(self.pinned)
+        pinned, viewed = frozenset(self.pinned), frozenset(self.viewed)
         done = {reduction.turn_id: reduction for reduction in self.reductions}
         return tuple(
-            [_turn_row(turn, done.get(turn.turn_id), turn.turn_id in pinned) for turn in self.sources]
+            [
+                _turn_row(turn, done.get(turn.turn_id), turn.turn_id in pinned, turn.turn_id in viewed)
+                for turn in self.sources
+            ]
         )
 
 
-def _turn_row(turn: TurnSources, reduction: TurnEnd | None, protected: bool) -> TurnRow:
+def _turn_row(turn: TurnSources, reduction: TurnEnd | None, protected: bool, viewed: bool) -> TurnRow:
     return TurnRow(
         turn_id=turn.turn_id,
         source_events=turn.source_events,
@@ -147,6 +154,7 @@ def _turn_row(turn: TurnSources, reduction: TurnEnd | None, protected: bool) -> 
         reduction=kind_of(reduction),
         policy=reduction.policy if isinstance(reduction, CondenseTurn) else None,
         summary_id=reduction.summary_id if isinstance(reduction, SummarizedTurn) else None,
+        viewed=viewed,
     )
 
 

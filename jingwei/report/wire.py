@@ -63,7 +63,7 @@ def declare(wire: Declarations) -> None:
     wire.record(Attempt, strict=True)
     wire.record(SentMessage, strict=True)
     wire.record(PreviewPolicy, strict=True, required=("inline_bytes", "preview_bytes"))
-    wire.record(TurnRow, strict=True)
+    wire.record(TurnRow, strict=True, unless_default=("viewed",))
     wire.rows(TurnLedger, TurnRow, lambda ledger: ledger.rows, _ledger)
     wire.record(ExchangeRow, strict=True)
     wire.record(ReportedMarks, strict=True)
@@ -90,6 +90,7 @@ def _ledger(rows: tuple[TurnRow, ...]) -> TurnLedger:
         sources=tuple([TurnSources(turn_id=row.turn_id, source_events=row.source_events) for row in rows]),
         pinned=tuple([row.turn_id for row in rows if row.protected]),
         reductions=tuple([done for row in rows if (done := _reduction(row)) is not None]),
+        viewed=tuple([row.turn_id for row in rows if row.viewed]),
     )
 
 

@@ -43,6 +43,7 @@ from jingwei.report.failures import BuildFailure, ShapeInvalid
 from jingwei.report.records import BuildReport
 from jingwei.request.counting import ByteHeuristicCounter, TokenCounter
 from jingwei.request.records import BudgetMode, BuildLimits, ContextBudget, ContextTarget, TokenBoundEvidence
+from jingwei.results.failures import ViewContradiction
 from jingwei.selection.records import InvalidPlan
 from jingwei.selection.search import Search
 from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
@@ -255,6 +256,6 @@ def report_in(outcome: Outcome[BuiltContext, BuildFailure]) -> BuildReport | Non
     failure = outcome.failure()
     return (
         None
-        if isinstance(failure, LimitExceeded | ShapeInvalid | InvalidPlan | InvalidItem)
+        if isinstance(failure, LimitExceeded | ShapeInvalid | InvalidPlan | InvalidItem | ViewContradiction)
         else failure.report
     )

@@ -44,6 +44,7 @@ from jingwei.report.failures import (
 from jingwei.report.records import Attempt, BuildReport, ReductionKind
 from jingwei.request.counting import AdditiveCounter, ByteHeuristicCounter, CountRefused, TokenCounter
 from jingwei.request.records import ContextBudget, ContextTarget, TokenBoundEvidence, TokenCount
+from jingwei.results.failures import ViewContradiction
 from jingwei.selection.exchanges import exchanges_of
 from jingwei.selection.records import (
     Candidate,
@@ -286,7 +287,8 @@ def check_build(
     failure = outcome.failure()
     assert not isinstance(failure, InvalidPlan), f"R1: the builder refused the plan: {failure}"
     assert not isinstance(failure, SurvivalBroken), f"B8: required content was lost: {failure}"
-    if not isinstance(failure, LimitExceeded | ShapeInvalid | InvalidItem) and failure.report is not None:
+    early = LimitExceeded | ShapeInvalid | InvalidItem | ViewContradiction
+    if not isinstance(failure, early) and failure.report is not None:
         _check_report(history, inputs, failure.report)
     if isinstance(failure, DoesNotFit):
         last = failure.report.attempts[-1]
