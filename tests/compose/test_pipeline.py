@@ -70,7 +70,7 @@ def test_what_the_history_shows_is_no_item_as_well() -> None:
 
 def test_the_state_of_one_choice_is_for_the_next() -> None:
     many = [
-        attrs.evolve(observation(f"o{i}", "x" * 400, compressible=False), relevance=Fraction(i, 9))
+        attrs.evolve(observation(f"o{i}", f"{i}" * 400, compressible=False), relevance=Fraction(i, 9))
         for i in range(9)
     ]
     first = composed(*many, window=1600).unwrap()
