@@ -70,6 +70,7 @@ from jingwei.request.records import (
     TokenCount,
 )
 from jingwei.results.rendering import Rendering, viewed_history
+from jingwei.selection.by_value import after_dropping
 from jingwei.selection.costs import summed_cost
 from jingwei.selection.exchanges import exchanges_of
 from jingwei.selection.records import (
@@ -79,6 +80,7 @@ from jingwei.selection.records import (
     InvalidPlan,
     Plan,
     PrefixMarks,
+    Selection,
 )
 from jingwei.selection.search import (
     Accepted,
@@ -583,11 +585,17 @@ class _Fit:
             exchanges=self.draft.exchange_rows(steps),
             items=self.draft.item_rows(steps, self.choices(), self.additive),
             summaries=self.draft.summary_rows(steps),
-            selection=self.selection,
+            selection=self.chosen(steps),
         )
         if inputs.previous is None or not self.attempts:
             return report
         return attrs.evolve(report, cache=compare(inputs.previous, report))
+
+    def chosen(self, steps: int) -> Selection | None:
+        """The choice, less what the steps have left out since: what the next choice starts from."""
+        if self.selection is None or steps == 0:
+            return self.selection
+        return after_dropping(self.selection, self.draft.dropped(steps))
 
     def choices(self) -> Mapping[ItemId, ChoiceReason]:
         """Why the strategy chose each item or not, where it said so."""

@@ -154,6 +154,9 @@ ITEM_PRIORITY_MAX: Final = 1000
 ITEM_DENOMINATOR_MAX: Final = 2**1074
 """The denominator of the finest double, and so the finest share of an item (S1): no exact sum grows beyond reason."""
 
+SUMMARY_KEEP_NEWEST: Final = 4
+"""Closed turns that are never summarised while nothing newer stands behind them (S8): what is being worked on."""
+
 RECENT_EVENTS: Final = 50
 """Events that gathering looks back over (S4a): the seed's own number."""
 

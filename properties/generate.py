@@ -45,6 +45,7 @@ BESIDE: Final[Mapping[str, Beside]] = {
     "TestBuildMachine": Beside(("B2", "B3", "B4", "B5", "B6", "B7", "B8", "R1", "R5"), "a state machine"),
     "TestComputedPlans": Beside(("R1", "R5", "B6"), _LAW),
     "TestCondensingBuilds": Beside(("R4", "R6", "B3", "B7"), _LAW),
+    "TestGathering": Beside(("S3", "S9"), "what comes before items: events, memories, the state of a task"),
     "TestLinearSearch": Beside(("B5", "R1"), _WALKED),
     "TestLogMachine": Beside(("L1", *(f"P{n}" for n in range(2, 11))), "a state machine"),
     "TestMap": Beside((), "looks at this map and not at jingwei"),
@@ -64,6 +65,10 @@ BESIDE: Final[Mapping[str, Beside]] = {
     "TestPreviews": Beside(
         ("R4", "R6"), "what stands instead of a large result, read by a naive second reader"
     ),
+    "TestAcceptedToolViews": Beside(("T1",), "the cases of acceptance, one by one"),
+    "TestRecordedViews": Beside(("T2", "T7"), _LAW),
+    "TestTurnsAreRememberedOnly": Beside(("T7",), _LAW),
+    "TestViewsKeepOutcomes": Beside(("T2", "T7"), _LAW),
     "TestReasonsAlone": Beside(("B9",), "every reason by one example of it"),
     "TestSimulation": Beside(("B9", "P13", "R2"), _LAW),
     "TestProofs": Beside((), "tests the contracts of `proofs/` and not jingwei"),
@@ -74,6 +79,8 @@ BESIDE: Final[Mapping[str, Beside]] = {
         ("P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P13", "P14"), "every small case, enumerated"
     ),
     "TestStateIsAValue": Beside(("R1",), _WALKED),
+    "TestStepMachine": Beside(("T6", "T7"), "a state machine"),
+    "TestStoreMachine": Beside(("T4", "T5"), "a state machine"),
     "TestTotality": Beside(("W6", "P2", "B2", "C1"), _LAW),
     "TestWhatIsKept": Beside(("B3", "B6", "B7", "B8", "R1"), _LAW),
     "TestWriterMachine": Beside(("L3", "P4", "P5", "P6"), "a state machine"),
@@ -393,7 +400,7 @@ def _cell(text: str) -> str:
 
 
 def _sorting(rule: str) -> tuple[int, int]:
-    return "WLPMCBR".index(rule[0]), int(rule[1:])
+    return "WLPMCBRST".index(rule[0]), int(rule[1:].rstrip("abc"))
 
 
 if __name__ == "__main__":

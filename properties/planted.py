@@ -29,10 +29,17 @@ VARIABLE = "JINGWEI_PLANTED"
 
 TABLES = (
     "properties.planted",
+    "properties.planted_action",
     "properties.planted_build",
+    "properties.planted_by_value",
     "properties.planted_cache",
     "properties.planted_condense",
+    "properties.planted_condensers",
     "properties.planted_incremental",
+    "properties.planted_items",
+    "properties.planted_results",
+    "properties.planted_stores",
+    "properties.planted_summaries",
     "properties.planted_writer",
 )
 """Modules with a table called `ROWS`; one that is absent is skipped."""

@@ -9,6 +9,7 @@ from rich.text import Text
 
 import jingwei
 from jingwei import batch as batch_contract
+from jingwei.ops.requests import BadRequest
 from jingwei.build import BuildInputs, BuiltContext, build
 from jingwei.cli import options
 from jingwei.cli.describe import Said, say_build, say_decode, say_limit, say_log, say_projection
@@ -405,16 +406,16 @@ def _one_of(given: dict[str, bool]) -> None:
 
 def _build_by_spec(history: Projection, name: str, *, pretty: bool) -> None:
     spec = batch_contract.build_spec(document(name, "a spec"))
-    if isinstance(spec, batch_contract.BadRequest):
+    if isinstance(spec, BadRequest):
         _refuse(spec)
     chosen = batch_contract.chosen_by(spec)
-    if isinstance(chosen, batch_contract.BadRequest):
+    if isinstance(chosen, BadRequest):
         _refuse(chosen)
     counter, strategy = chosen
     _show(build(history, spec.inputs, counter, strategy=strategy, search=spec.search), pretty=pretty)
 
 
-def _refuse(bad: batch_contract.BadRequest) -> NoReturn:
+def _refuse(bad: BadRequest) -> NoReturn:
     hint = "docs/batch.md lists the keys of the `build` op"
     fail(Said(what=f"the spec at {bad.path or 'its root'}: {bad.reason}", hint=hint), Exit.INPUT)
 

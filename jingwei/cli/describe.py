@@ -1,6 +1,6 @@
 """Failures in words: what was expected, what came, where, and what can be done. One function a union."""
 
-from typing import assert_never, final
+from typing import Final, assert_never, final
 
 import attrs
 
@@ -213,6 +213,17 @@ def _named(failure: InvalidPlan) -> str:
     return f"exchange {failure.exchange}"
 
 
+_CUT_OFF: Final = (
+    "if it is the last turn and goes on, record how each call ended, then its end; if it was cut off, "
+    "`jingwei recover` closes it; `jingwei diagnose` names the way out of any other case"
+)
+_OVER: Final = (
+    "nothing may follow the end of a turn: --damaged-turns quarantine leaves it out whole, "
+    "and `jingwei diagnose` says whether that is all"
+)
+"""What can be done about open work, before and after a turn has its terminal."""
+
+
 def _say_unconfirmed(failure: Unconfirmed) -> Said:
     parts = [
         f"tool calls without a result: {', '.join(failure.open_tool_calls)}"
@@ -225,8 +236,7 @@ def _say_unconfirmed(failure: Unconfirmed) -> Said:
     ]
     return Said(
         what=f"turn {failure.turn_id!r} holds unconfirmed work: " + "; ".join(part for part in parts if part),
-        hint="record how each call ended, then close the turn with done or error; "
-        "nobody but the host knows whether the work was done",
+        hint=_CUT_OFF if failure.unterminated else _OVER,
     )
 
 
@@ -235,12 +245,14 @@ def _say_does_not_fit(report: BuildReport) -> Said:
     tokens, budget = last.count.tokens, report.budget
     kept = [row for row in report.items or () if row.protected]
     items = ", ".join([f"{row.item_id!r} ({'?' if row.cost is None else row.cost})" for row in kept])
+    asked = report.exchanges is not None
+    reduce = "" if asked else "; --reduce-current shortens finished exchanges of the running turn"
     return Said(
         what=f"what must stay takes {last.total_reserved} of {budget.window_tokens} tokens: "
         f"system {tokens.system}, messages {tokens.messages}, constraint {tokens.constraint}, "
         f"template {tokens.template}, output reserve {budget.output_reserve}, "
         f"margin {budget.safety_margin}" + (f"; items that must stay: {items}" if items else ""),
-        hint="shorten system or current, unpin a turn, lower the reserve, or take a larger window",
+        hint="shorten system or current, unpin a turn, lower the reserve, or take a larger window" + reduce,
     )
 
 

@@ -22,7 +22,7 @@ from jingwei.jsontext import JsonValue
 from jingwei.outcome import Failure, Success
 from jingwei.report.failure_values import decode_failure_value, write_failure_value
 
-_DAMAGED: Final = "only a turn that was cut off can be closed; `jingwei diagnose` lists what is wrong here"
+_DAMAGED: Final = "only a turn that was cut off can be closed; `jingwei diagnose` names the way out"
 
 
 def recover(
@@ -37,7 +37,7 @@ def recover(
     ] = False,
     earlier_turns: Annotated[
         EarlierTurns,
-        typer.Option("--earlier-turns", help="Turns before the last that do not project by default."),
+        typer.Option("--earlier-turns", help="Damaged turns, and what is left of the last one."),
     ] = EarlierTurns.REJECT,
     id_prefix: Annotated[
         str, typer.Option("--id-prefix", help="What the ids of the new events begin with.")

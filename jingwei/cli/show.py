@@ -12,6 +12,7 @@ from rich.text import Text
 from jingwei.cli.describe import Said, say_projection
 from jingwei.cli.output import plural
 from jingwei.events.failures import DuplicateEventId, WrongSequence, WrongSession
+from jingwei.events.writer import EarlierTurns
 from jingwei.messages.records import (
     AssistantMessage,
     GenerationRequest,
@@ -20,7 +21,7 @@ from jingwei.messages.records import (
     ToolMessage,
     UserMessage,
 )
-from jingwei.projection.diagnose import Diagnosis, Violation, WayOut
+from jingwei.projection.diagnose import Diagnosis, Violation
 from jingwei.projection.records import DEFAULT_CONFIG, DamagedTurns, Projection, ProjectionConfig
 from jingwei.report.cache import CachePlan
 from jingwei.report.records import BuildReport, ExchangeRow, ReportedMarks, TurnRow
@@ -133,16 +134,22 @@ def _line(violation: Violation) -> str:
 def say_way_out(found: Diagnosis) -> str:
     """What can be done with the log, where something can."""
     if found.admits is not None:
-        return _admitting(found.admits)
-    if found.way_out is WayOut.CLOSE_ABANDONED:
-        return "only its last turn was cut off: `jingwei recover` appends the events that close it"
-    return ""
+        return f"the log is admitted{_admitting(found.admits)}"
+    if found.earlier_turns is None:
+        return ""
+    keep = " --earlier-turns keep" if found.earlier_turns is EarlierTurns.KEEP else ""
+    if found.admits_closed is None:
+        return f"only its last turn was cut off: `jingwei recover{keep}` appends the events that close it"
+    return (
+        f"`jingwei recover{keep}` appends the events that close its last turn; "
+        f"then the log is admitted{_admitting(found.admits_closed)}"
+    )
 
 
 def _admitting(config: ProjectionConfig) -> str:
     """The options under which the log projects."""
     quarantines = config.damaged_turns is DamagedTurns.QUARANTINE
-    what = "the log is admitted" + (", without its damaged turns," if quarantines else "") + " with "
+    what = ", without its damaged turns, with " if quarantines else " with "
     options = {
         "--damaged-turns quarantine": quarantines,
         "--legacy-replies omit": config.legacy_replies is not DEFAULT_CONFIG.legacy_replies,

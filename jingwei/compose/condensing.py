@@ -6,7 +6,6 @@ from typing import Final, final
 import attrs
 
 from jingwei.condensers.choose import condense_text
-from jingwei.condensers.failures import CondenseFailure
 from jingwei.condensers.records import DEFAULT_LIMITS, CondenseLimits, Condenser
 from jingwei.condensers.rendering import rendered
 from jingwei.ids import ItemId
@@ -29,14 +28,15 @@ class CondensedRow:
         method: what condensed it, with its version; None where it stands in full.
         before_bytes: UTF-8 bytes of its content.
         after_bytes: of what it may say instead; the same as before where it stands in full.
-        refused: why it stands in full; None where it was condensed.
+        refused: the kind of the condenser's failure, for which it stands in full; None where it was
+            condensed.
     """
 
     item_id: ItemId
     method: str | None
     before_bytes: int
     after_bytes: int
-    refused: CondenseFailure | None
+    refused: str | None
 
 
 @final
@@ -88,5 +88,9 @@ def _condensed(
             )
         case Failure(why):
             return None, CondensedRow(
-                item_id=item.item_id, method=None, before_bytes=before, after_bytes=before, refused=why
+                item_id=item.item_id,
+                method=None,
+                before_bytes=before,
+                after_bytes=before,
+                refused=type(why).__name__,
             )

@@ -211,10 +211,14 @@ def system_items(state: TaskState) -> tuple[ContextItem, ...]:
 
 
 def goal_items(state: TaskState) -> tuple[ContextItem, ...]:
-    """What the user is after; never left out. Written by who wrote it, so that it stands as data (S4)."""
+    """What the user is after; never left out. Its source is who wrote it, so that it stands as data (S4).
+
+    It goes as far as anything (S5), so that a memory of the same words and trust does not take its place.
+    """
     if state.goal is None:
         return ()
-    return (_required("goal", ItemKind.GOAL, state.goal.text, state.goal.source),)
+    goal = _required("goal", ItemKind.GOAL, state.goal.text, state.goal.source)
+    return (attrs.evolve(goal, authority=Authority.CURRENT_INSTRUCTION),)
 
 
 def step_items(state: TaskState) -> tuple[ContextItem, ...]:
@@ -244,7 +248,7 @@ def constraint_items(state: TaskState) -> tuple[ContextItem, ...]:
 
 
 def correction_items(state: TaskState) -> tuple[ContextItem, ...]:
-    """What the user has just put right: it goes furthest (S5), and stands in P1 (S3)."""
+    """What the user has just put right: it goes furthest (S5), and stands in `P1` (S3)."""
     return tuple(
         [
             _item(
@@ -263,7 +267,7 @@ def correction_items(state: TaskState) -> tuple[ContextItem, ...]:
 
 
 def plan_items(state: TaskState) -> tuple[ContextItem, ...]:
-    """The steps of the plan, each with its state: what is over in P3, the rest in P1 (S3)."""
+    """The steps of the plan, each with its state: what is over in `P3`, the rest in `P1` (S3)."""
     return tuple([_plan_item(place, step) for place, step in enumerate(state.plan)])
 
 
@@ -279,7 +283,7 @@ def recent_event_items(
     tools; none where it is below one. Deltas, audits and blank texts are passed over. Of these, events of
     `shown_turns` are left out, since the history says them already. A result is the tool's text and nothing
     else, so that equal results are duplicates and a condenser sees what the tool wrote; `source_ref` names
-    the tool and the event. What the newest of these turns did is P1, all else P3. Freshness is the
+    the tool and the event. What the newest of these turns did is `P1`, all else `P3`. Freshness is the
     place among the events looked at: 1 for the newest, less by the distance in `seq`, above 0.
     """
     calls = _calls(events)
@@ -313,7 +317,7 @@ def recalled_items(
     Refused, by the first check that fails: another tenant's; another user's; one of a scope that the state
     does not name; one that `expires` at or before `now`; one that expires while the host names no time, since
     it may be over; one beyond the limit. Freshness is the rank of `created` among those that are used, 1 for
-    the newest, 0 for one without. The order given never matters.
+    the newest, 0 for one without. The order given never matters where ids differ.
     """
     admitted, filtered = list[RecalledMemory](), list[Filtered]()
     for memory in memories:
@@ -322,7 +326,7 @@ def recalled_items(
             admitted.append(memory)
         else:
             filtered.append(Filtered(memory_id=memory.memory_id, reason=reason))
-    admitted.sort(key=lambda memory: (-memory.score, memory.memory_id, repr(memory)))
+    admitted.sort(key=lambda memory: (-memory.score, memory.memory_id))
     used = admitted[: max(limit, 0)]
     for memory in admitted[len(used) :]:
         filtered.append(Filtered(memory_id=memory.memory_id, reason=FilterReason.LIMIT))
@@ -477,7 +481,7 @@ def _event_item(event: SessionEvent, calls: Mapping[tuple[TurnId, ToolCallId], T
             ItemSource.TOOL,
             tier=Tier.P3,
             seq=event.seq,
-            source_ref=f"{'tool' if call is None else call.name}#{event.seq}",
+            source_ref=f"{'tool' if call is None else call.name}#{canonical(event.seq)}",
         )
     else:
         by_user = isinstance(event.kind, UserMessageEvent)
@@ -488,7 +492,7 @@ def _event_item(event: SessionEvent, calls: Mapping[tuple[TurnId, ToolCallId], T
             ItemSource.USER if by_user else ItemSource.MODEL,
             tier=Tier.P3,
             seq=event.seq,
-            source_ref=f"{event.session_id}#{event.seq}",
+            source_ref=f"{event.session_id}#{canonical(event.seq)}",
         )
     return attrs.evolve(item, source_events=(event.event_id,), compressible=True)
 

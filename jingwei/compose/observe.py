@@ -293,7 +293,7 @@ def _condensed_rows(report: SelectionReport, item_id: ItemId) -> list[WhyRow]:
     return [
         _row(WhyStep.CONDENSED, row.method)
         if row.method is not None
-        else _row(WhyStep.NOT_CONDENSED, type(row.refused).__name__)
+        else _row(WhyStep.NOT_CONDENSED, row.refused or "")
         for row in rows
     ]
 

@@ -114,14 +114,28 @@ class SummarizeStage:
 
 @final
 @attrs.frozen(kw_only=True)
+class NoiseShare:
+    """What one kind takes of a request.
+
+    Attributes:
+        kind: of items; None for turns of the history.
+        tokens: what they cost together (C6).
+    """
+
+    kind: ItemKind | None
+    tokens: int
+
+
+@final
+@attrs.frozen(kw_only=True)
 class LookForNoise:
     """Answers have become worse, says the host: look at what takes the room (S6).
 
     Attributes:
-        shares: tokens by kind of item that stand in the request, largest first; None for turns.
+        shares: what each kind that stands in the request takes, largest first.
     """
 
-    shares: tuple[tuple[ItemKind | None, int], ...]
+    shares: tuple[NoiseShare, ...]
 
 
 Advice: TypeAlias = CondenseFinished | CondenseResult | LowerWeight | SummarizeStage | LookForNoise
@@ -349,10 +363,9 @@ def _noise(history: Projection, report: BuildReport, counter: AdditiveCounter) -
             shorter = condensed_turn(turn, turn_row.policy, report.session_id)
             messages = turn.messages if shorter is None else shorter.messages
         shares[None] = shares.get(None, 0) + summed_cost(messages, counter)
-    ordered = sorted(shares.items(), key=_by_share)
-    return [LookForNoise(shares=tuple(ordered))]
+    rows = [NoiseShare(kind=kind, tokens=tokens) for kind, tokens in shares.items()]
+    return [LookForNoise(shares=tuple(sorted(rows, key=_by_share)))]
 
 
-def _by_share(share: tuple[ItemKind | None, int]) -> tuple[int, str]:
-    kind, tokens = share
-    return -tokens, "" if kind is None else kind.value
+def _by_share(share: NoiseShare) -> tuple[int, str]:
+    return -share.tokens, "" if share.kind is None else share.kind.value

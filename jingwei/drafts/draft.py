@@ -28,6 +28,7 @@ from jingwei.selection.records import (
     Exchange,
     ExchangeReduction,
     ItemReduction,
+    Reduction,
     SummarizedTurn,
     TurnEnd,
 )
@@ -156,6 +157,12 @@ class Draft:
     def removed(self, steps: int) -> int:
         """Turns left out after so many steps."""
         return self._course.dropped(steps)
+
+    def dropped(self, steps: int) -> tuple[Reduction, ...]:
+        """Turns and items that are left out after so many steps."""
+        turns = [one for one in self._course.reductions(steps) if isinstance(one, DropTurn)]
+        items = [one for one in self.item_reductions(steps).values() if isinstance(one, DropItem)]
+        return (*turns, *items)
 
     def ledger(self, steps: int) -> TurnLedger:
         """What became of every turn after so many steps, in the order of the turns."""

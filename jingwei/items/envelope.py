@@ -62,11 +62,11 @@ def contents_in(envelope: str) -> dict[ItemId, str]:
     """What each item of an envelope says, unescaped; lines that are none of ours are passed over."""
     found = dict[ItemId, str]()
     for line in envelope.removeprefix(ITEMS_BEGIN).removesuffix(ITEMS_END).split("\n"):
-        match parse(line):
-            case {"item_id": str(item_id), "content": str(content)}:
+        said = parse(line)
+        if isinstance(said, dict):
+            item_id, content = said.get("item_id"), said.get("content")
+            if isinstance(item_id, str) and isinstance(content, str):
                 found[ItemId(item_id)] = content
-            case _:
-                pass
     return found
 
 

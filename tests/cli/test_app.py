@@ -101,8 +101,11 @@ def test_diagnose_lists_and_ends_with_the_log_code(jingwei: Run, tmp_path: Path)
 
     sound, broken = jingwei("diagnose", DEMO), jingwei("diagnose", damaged)
 
-    assert (Exit.OK, {"violations": [], "admits": None}) == (sound.code, sound.json)
+    assert (Exit.OK, {"violations": [], "admits": None, "way_out": None}) == (sound.code, sound.json)
     assert Exit.LOG == broken.code
+    assert {"kind": "close_abandoned", "earlier_turns": "reject", "config": {}} == json.loads(broken.out)[
+        "way_out"
+    ]
     assert ["Unconfirmed"] == [v["kind"] for v in json.loads(broken.out)["violations"]]
     told = jingwei("diagnose", "--pretty", damaged).out.decode()
 

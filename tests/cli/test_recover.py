@@ -152,6 +152,17 @@ def test_earlier_damage_may_be_kept(jingwei: Run, log: Path) -> None:
     assert 3 == jingwei(log, "--earlier-turns", "keep").out.count(b"\n")
 
 
+def test_a_damaged_turn_that_is_kept_gets_its_end_alone(jingwei: Run, log: Path) -> None:
+    """Its call stays open, since no result may follow the reply."""
+    log.write_bytes(lines_of("user; call a; reply"))
+    ended = jingwei(log, "--earlier-turns", "keep", "--append")
+    again = jingwei(log, "--earlier-turns", "keep", "--append")
+
+    assert (Exit.OK, 5) == (ended.code, log.read_bytes().count(b"\n"))
+    assert (2, ["a"]) == (json.loads(ended.out)["events"], json.loads(ended.out)["tool_calls"])
+    assert (Exit.OK, "jingwei: nothing to close\n") == (again.code, again.err)
+
+
 def test_an_id_that_is_used_asks_for_another_prefix(jingwei: Run, log: Path) -> None:
     log.write_bytes(lines_of("user; call a id=recovered_event_2"))
     ended, other = jingwei(log), jingwei(log, "--id-prefix", "x")

@@ -3,7 +3,6 @@
 import attrs
 
 from jingwei.compose.condensing import LARGE_ITEM_BYTES, CondensedRow, condense_items
-from jingwei.condensers.failures import NotSmaller, NotThisKind
 from jingwei.condensers.rendering import is_condensed
 from jingwei.ids import ItemId
 from jingwei.items.records import ShortContent
@@ -59,7 +58,7 @@ def test_what_no_condenser_makes_smaller_stays_whole_and_says_why() -> None:
     (row,) = condense_items([small], large_bytes=1).rows
 
     assert (None, 2, 2) == (row.method, row.before_bytes, row.after_bytes)
-    assert isinstance(row.refused, NotSmaller | NotThisKind)
+    assert "NotSmaller" == row.refused
 
 
 def test_the_order_given_does_not_matter() -> None:

@@ -198,8 +198,8 @@ def test_worse_answers_ask_for_what_takes_the_room() -> None:
     total = built.attempts[-1].count.tokens
 
     assert isinstance(advice, LookForNoise)
-    assert [None, ItemKind.TOOL_OBSERVATION] == [kind for kind, _ in advice.shares]
-    shares = dict(advice.shares)
+    assert [None, ItemKind.TOOL_OBSERVATION] == [share.kind for share in advice.shares]
+    shares = {share.kind: share.tokens for share in advice.shares}
     sent = [message.cost or 0 for message in built.sent]
     assert sum(sent[:-2]) == shares[None]
     assert sum(row.cost or 0 for row in built.items or ()) == shares[ItemKind.TOOL_OBSERVATION]
