@@ -450,15 +450,45 @@ class TestRecoveryL4:
         else:
             assert resumed == outcome
 
-    @given(some.logs())
-    def test_among_damaged_turns_the_last_is_closed_all_the_same(self, log: SessionLog) -> None:
-        """Where the host keeps the others: then the log projects with these in quarantine."""
+    @given(some.logs(), st.integers(0, 40))
+    def test_what_is_damaged_is_closed_all_the_same(self, log: SessionLog, cut: int) -> None:
+        """Where the host keeps it: then the log projects with the damaged turns in quarantine."""
+        log = session_log(log.events[: cut % (len(log.events) + 1)])
         outcome = close_abandoned(SESSION, log, IDS, EarlierTurns.KEEP)
-        if isinstance(outcome, Success):
-            after = session_log([*log.events, *outcome.unwrap().events])
-            projection = project(SESSION, after, QUARANTINE).unwrap()
+        left = project(SESSION, log, QUARANTINE)
+        if isinstance(outcome, Failure):
+            told = rule_of(left.failure())
 
-            assert not projection.turns or projection.turns[-1].state is not ProjectedState.QUARANTINED
+            assert told in {"L1", "P2", "P3"}
+            assert outcome == resume_writer(SESSION, log, EarlierTurns.KEEP)
+            return
+        closing = outcome.unwrap()
+        after = session_log([*log.events, *closing.events])
+
+        assert isinstance(left, Success) or closing.events
+        assert isinstance(project(SESSION, after, QUARANTINE), Success)
+        assert closing.writer == resume_writer(SESSION, after, EarlierTurns.KEEP).unwrap()
+        assert () == close_abandoned(SESSION, after, IDS, EarlierTurns.KEEP).unwrap().events
+
+    @given(some.legal_events(max_turns=2), st.data())
+    def test_a_damaged_last_turn_gets_its_end_and_no_result(
+        self, events: tuple[SessionEvent, ...], data: st.DataObject
+    ) -> None:
+        """What was open in it is said, in order; nothing that could not stand is made up."""
+        cut = data.draw(st.integers(0, len(events)))
+        bad = [*events[:cut], *written("t result nowhere").events]
+        bad[-1] = attrs.evolve(bad[-1], turn_id=bad[-2].turn_id if cut else bad[-1].turn_id, seq=cut)
+        bad[-1] = attrs.evolve(bad[-1], event_id=EventId("bad"))
+        closing = close_abandoned(SESSION, session_log(bad), IDS, EarlierTurns.KEEP).unwrap()
+        run = last_turn(bad)
+        if any(isinstance(event.kind, r.DoneEvent | r.ErrorEvent) for event in run):
+            assert () == closing.events
+            return
+        calls, asked = open_calls(bad)
+
+        assert (tuple(calls), tuple(asked)) == (closing.tool_calls, closing.model_calls)
+        assert [r.CustomEvent, r.DoneEvent] == [type(event.kind) for event in closing.events]
+        assert {run[0].turn_id} == {event.turn_id for event in closing.events}
 
     @given(some.legal_events())
     def test_the_lines_of_a_log_stay_and_new_ones_follow(self, events: tuple[SessionEvent, ...]) -> None:

@@ -214,8 +214,8 @@ def _named(failure: InvalidPlan) -> str:
 
 
 _CUT_OFF: Final = (
-    "if it is the last turn and goes on, record how each call ended, then its end; if it was cut off, "
-    "`jingwei recover` closes it; `jingwei diagnose` names the way out of any other case"
+    "a last turn that still runs projects once it has its end, and `jingwei recover` closes one that was "
+    "cut off; where neither helps, `jingwei diagnose` names the way out"
 )
 _OVER: Final = (
     "nothing may follow the end of a turn: --damaged-turns quarantine leaves it out whole, "

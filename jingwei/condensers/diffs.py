@@ -53,10 +53,10 @@ _ORDER: Final = {"first hunk": 0, "first removed": 1, "first added": 1, "hunk": 
 def _file_quotes(text: str, file: PatchedFile, starts: list[int]) -> Iterator[Quote]:
     name = clipped(file.path, 60)
     for index, hunk in enumerate(file):
-        numbers = [line.diff_line_no for line in hunk if line.diff_line_no is not None]
-        if not numbers:
+        # A hunk of no line says nothing.
+        top = (hunk[0].diff_line_no or 1) - 1 if hunk else 0
+        if not top:
             continue
-        top = numbers[0] - 1
         quote = line_quote(
             f"{'first hunk' if not index else 'hunk'}: {name}", text, starts[top - 1], starts[top] - 1
         )

@@ -64,9 +64,7 @@ def find_html(text: str) -> Findings | NotThisKind:
 
 def _place(starts: Sequence[int], tag: Tag) -> int:
     r"""Where a tag opens; Python's parser counts lines by `\n` too."""
-    if tag.sourceline is None or tag.sourcepos is None:
-        return 0
-    return starts[tag.sourceline - 1] + tag.sourcepos
+    return starts[(tag.sourceline or 1) - 1] + (tag.sourcepos or 0)
 
 
 def _quotes(text: str, starts: Sequence[int], tags: Sequence[Tag], name: str) -> Iterator[Quote]:

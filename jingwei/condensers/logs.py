@@ -129,17 +129,29 @@ def _groups(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[list[_Group],
 
 
 class _Cluster(Protocol):
+    """What is used of a cluster of drain3, which ships no types."""
+
     cluster_id: int
 
-    def get_template(self) -> str: ...
+    def get_template(self) -> str:
+        """The words that its lines share, and `param_str` for the others."""
+        ...
 
 
 class _Miner(Protocol):
-    def add_log_message(self, content: str) -> tuple[_Cluster, str]: ...
+    """What is used of its miner."""
+
+    def add_log_message(self, content: str) -> tuple[_Cluster, str]:
+        """The cluster of a line, and what became of it."""
+        ...
 
 
 class _Mining(Protocol):
-    def __call__(self, *, depth: int, sim_th: float, max_children: int, param_str: str) -> _Miner: ...
+    """How a miner is made."""
+
+    def __call__(self, *, depth: int, sim_th: float, max_children: int, param_str: str) -> _Miner:
+        """A miner that has seen nothing."""
+        ...
 
 
 _MINING: Final = cast(_Mining, Drain)
@@ -211,10 +223,9 @@ def _quotes(text: str, groups: Sequence[_Group], templates: Sequence[_Group]) ->
         yield line_quote("failure" if one.weight == 2 else "notice", text, one.start, one.end, one.count)
     for one in [one for one in templates if one.count == 1 and not one.weight][:6]:
         yield line_quote("only once", text, one.start, one.end)
-    if groups:
-        yield line_quote("first line", text, groups[0].start, groups[0].end)
-        last = max(groups, key=lambda one: one.last)
-        yield line_quote("last line", text, last.last, last.last_end)
+    yield line_quote("first line", text, groups[0].start, groups[0].end)
+    last = max(groups, key=lambda one: one.last)
+    yield line_quote("last line", text, last.last, last.last_end)
     for one in templates[:6]:
         yield line_quote("typical line", text, one.start, one.end, one.count)
 

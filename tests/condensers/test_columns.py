@@ -37,7 +37,12 @@ def test_what_only_grows_or_only_falls_names_rows(cells: range) -> None:
 
 
 def test_where_many_are_far_nothing_stands_out() -> None:
-    assert [] == odd(*("1", "1", "1", "900") * 5)
+    assert [] == odd(*("1", "2", "3", "2") * 4, *("900",) * 4)
+
+
+def test_where_most_are_equal_it_counts_how_far_the_others_are() -> None:
+    assert [(24, "far from the median 1", 1)] == odd(*("1", "1", "1", "2") * 6, "900")
+    assert [(12, "far from the median 1", 1)] == odd(*("1",) * 12, "2")
 
 
 def test_what_is_no_number_among_numbers() -> None:

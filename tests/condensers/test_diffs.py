@@ -62,9 +62,11 @@ diff --git a/old.py b/new.py
 
 
 def test_an_empty_hunk_quotes_nothing() -> None:
-    text = "--- a/x\n+++ b/x\n@@ -0,0 +0,0 @@\n"
+    text = "--- a/x\n+++ b/x\n@@ -1,4 +0,0 @@\n-a\n-b\n-c\n-d\n@@ -0,0 +0,0 @@\n"
 
-    assert [] == quoted(found(find_diff, text), text)
+    assert [("first hunk: x", "@@ -1,4 +0,0 @@"), ("first removed: x", "-a")] == quoted(
+        found(find_diff, text), text
+    )
 
 
 def test_only_a_line_feed_ends_a_line() -> None:

@@ -24,7 +24,7 @@ def test_title_failures_headings_and_text() -> None:
         ("heading", "Gateway"),
     ] == quoted(findings, PAGE)[:4]
     assert (
-        "HTML with 2 headings, 1 link, 1 image, 1 form, 1 script; visible text of 73 characters",
+        "HTML with 2 headings, 1 link, 1 image, 1 form, 1 script; visible text of 71 characters",
         "headings: Gateway größer, Details",
     ) == findings.notes
 

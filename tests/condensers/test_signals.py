@@ -61,6 +61,7 @@ def test_numbers_times_and_hashes_are_masked() -> None:
     [
         ("12 a.b.$C_dException: x", "a.b.$C_dException"),
         ("Exception", "Exception"),
+        ("a.FooErrorHandler2!", "a.FooErrorHandler2"),
         ("Error657NotFound!", "Error657NotFound"),
         ("no name", None),
     ],

@@ -93,6 +93,7 @@ def test_an_exception_that_is_not_named() -> None:
     """The text ends, another trace begins, or something else follows."""
     cut = PYTHON[: PYTHON.index("KeyError")]
     lost = cut + "something else happened\n" + cut
+    assert ["java.sql.SQLTimeoutException"] == [trace.type for trace in traces_of(JAVA.rstrip())[2:]]
     java = "\tat com.demo.A.run(A.java:10)\n" * 3
 
     assert [""] == [trace.type for trace in traces_of(cut)]

@@ -98,7 +98,7 @@ def test_chunks_are_as_long_as_the_window(turns: int, counter: Any) -> None:
     sized = attrs.evolve(plan_summary(sources, ALL, summariser()).unwrap().chunks[0].chunk)
     fitting = attrs.evolve(sized, turns=sized.turns[:turns])
     count = COUNTER.count(TARGET, summary_request(fitting, summariser().shape).unwrap()).unwrap()
-    plan = plan_summary(sources, ALL, summariser(count.tokens.total + 30, counter)).unwrap()
+    plan = plan_summary(sources, ALL, summariser(count.tokens.total + 70, counter)).unwrap()
     lengths = [len(found) for found in chunks(plan)]
 
     assert 6 == sum(lengths)
@@ -183,7 +183,7 @@ def test_a_live_request_is_shared_where_it_shows_the_turns(counter: Any) -> None
 
 def test_a_shared_prefix_grows_with_every_chunk() -> None:
     """Each turn adds its messages to the prefix, so that what does not fit is too large."""
-    answer = plan_summary(SOURCES, ALL, summariser(1_600, shape=SharedPrefix(live=LIVE)))
+    answer = plan_summary(SOURCES, ALL, summariser(1_300, shape=SharedPrefix(live=LIVE)))
 
     assert isinstance(answer, Failure)
     assert isinstance(answer.failure(), TurnTooLarge)

@@ -143,7 +143,8 @@ def test_a_constraint_is_shared_where_it_lets_a_model_answer(
 
 
 def test_an_answer_is_read_strictly() -> None:
-    text = '{"facts":[{"text":"f","source_events":["event-1"]}],"decisions":[],"hypotheses":[],"open_questions":[]}'
+    facts = '[{"text":"f","source_events":["event-1"]}]'
+    text = f'{{"facts":{facts},"decisions":[],"hypotheses":[],"open_questions":[]}}'
     draft = SummaryDraft(facts=(statement("f", 1),), decisions=(), hypotheses=(), open_questions=())
 
     assert Success(draft) == read_summary(f" {text}\n")
