@@ -194,6 +194,20 @@ from jingwei.selection.choose import (
 from jingwei.selection.records import InvalidPlan, InvalidPlanReason
 from jingwei.selection.select import NoCandidates
 from jingwei.stores.read_tool import ReadReason, ReadRefused
+from jingwei.summaries.failures import (
+    ChunkNotCounted,
+    MalformedSummary,
+    NotCountedReason,
+    SourcesReason,
+    SourcesRefused,
+    SummaryPlanReason,
+    SummaryPlanRefused,
+    SummaryReason,
+    SummaryRefused,
+    SummarySetBroken,
+    SummarySetReason,
+    TurnTooLarge,
+)
 
 DOCS: Final = Path(__file__).resolve().parent
 
@@ -349,6 +363,17 @@ ADVICE: Final[Mapping[type[object], str]] = {
     NotAConversation: "Remove the item, or import the others.",
     NoConversation: "Check that the file is a Chat Completions transcript; see [importing](importing.md).",
     BlankSessionId: "Name the session.",
+    SourcesRefused: "Give the log that the projection was made of, as it was then or grown since; project "
+    "it again otherwise.",
+    SummaryPlanRefused: "Correct the call; the table below says what.",
+    ChunkNotCounted: "Give a counter that knows the summariser's target, and verified bounds in hard mode.",
+    TurnTooLarge: "Give a summariser with a larger window, pin the turn, or leave it to a build to condense. "
+    "It is never split.",
+    SummarySetBroken: "The summaries come from two hands, or were changed. Read those of the log again "
+    "(`summaries_in`), and keep what `accept_summary` accepted.",
+    SummaryRefused: "The turns stand as they did. Ask again, or leave the summary: `summary_refusals` lists "
+    "everything that is wrong with it.",
+    MalformedSummary: "Mend the writer; the other summaries of the log are read all the same.",
 }
 """What to do about each failure; those of an import that an option admits say so themselves (`remedies`)."""
 
@@ -974,6 +999,94 @@ READ_REASONS: Final[Mapping[ReadReason, Told]] = {
     ReadReason.STORE: ("The store refused; `failure` says why.", "See its row."),
 }
 
+SOURCES_REASONS: Final[Mapping[SourcesReason, Told]] = {
+    SourcesReason.LOG_TOO_SHORT: ("The log has fewer events than were projected.", "Give the whole log."),
+    SourcesReason.OTHER_TAIL: ("The last projected event is another one.", "Project this log."),
+    SourcesReason.OTHER_TURNS: ("Turns or events are not those of the log.", "Project this log."),
+}
+
+SUMMARY_PLAN_REASONS: Final[Mapping[SummaryPlanReason, Told]] = {
+    SummaryPlanReason.BLANK_MODEL: ("The summariser's model is blank.", "Name it."),
+    SummaryPlanReason.BLANK_TEMPLATE_REVISION: ("Its template revision is blank.", "Name it."),
+    SummaryPlanReason.INVALID_BUDGET: (
+        "The attribute `subject` of its budget is not in [0, 2^64), or zero where it may not be.",
+        "Correct it.",
+    ),
+    SummaryPlanReason.UNVERIFIED_OUTPUT: (
+        "Hard mode without verified output evidence.",
+        "Verify it, or use soft mode.",
+    ),
+    SummaryPlanReason.NEGATIVE_KEEP_NEWEST: ("`keep_newest` is below zero.", "Give zero for none."),
+    SummaryPlanReason.UNKNOWN_PIN: ("The pinned turn is not in the log.", "Pin turns of this log."),
+    SummaryPlanReason.OTHER_SESSION: ("The summary is of another session.", "Give those of this one."),
+    SummaryPlanReason.NOT_ACTIVE: (
+        "The summary to be made anew is unknown or superseded.",
+        "Name active ones.",
+    ),
+    SummaryPlanReason.CONSTRAINT_NOT_SHARED: (
+        "The live constraint forces a tool call or another schema.",
+        "Ask with `Standalone`.",
+    ),
+    SummaryPlanReason.TURN_NOT_SHOWN: (
+        "The live request does not show the turn as the log has it.",
+        "Ask with `Standalone`.",
+    ),
+}
+
+NOT_COUNTED_REASONS: Final[Mapping[NotCountedReason, Told]] = {
+    NotCountedReason.REFUSED: ("The counter refused; `detail` has its words.", "See there."),
+    NotCountedReason.OTHER_TARGET: ("It counted for another target.", "Mend the counter."),
+    NotCountedReason.BLANK_METHOD: ("It does not say how it counted.", "Mend the counter."),
+    NotCountedReason.UNVERIFIED: ("Hard mode, and an estimate.", "Use a verified bound, or soft mode."),
+    NotCountedReason.ZERO: ("It counted nothing.", "Mend the counter."),
+    NotCountedReason.OVERFLOW: ("A number is below zero, or the sum 2^64 or more.", "Mend the counter."),
+}
+
+SUMMARY_SET_REASONS: Final[Mapping[SummarySetReason, Told]] = {
+    SummarySetReason.REPEATED_ID: ("One id has two contents.", "Keep the one that was accepted."),
+    SummarySetReason.SEVERAL_SESSIONS: ("They are of several sessions.", "Give those of one."),
+    SummarySetReason.CYCLE: ("They supersede each other in a ring.", "Keep those that were accepted."),
+    SummarySetReason.WRONG_VERSION: (
+        "A version is not one more than the highest that it supersedes, nor 1 without any.",
+        "Keep those that were accepted.",
+    ),
+}
+
+SUMMARY_REASONS: Final[Mapping[SummaryReason, Told]] = {
+    SummaryReason.OTHER_SESSION: ("It is of another session.", "Give it to its own."),
+    SummaryReason.UNSUPPORTED_FORMAT: ("Its format is not 1.", "Make it anew."),
+    SummaryReason.BLANK_ID: ("Its id is blank.", "Name it."),
+    SummaryReason.LONE_SURROGATE: ("A text holds half of a surrogate pair.", "Find where it was cut."),
+    SummaryReason.EMPTY: ("It says nothing.", "Ask again; keep the turns."),
+    SummaryReason.EMPTY_RANGE: ("It covers no turn.", "Cover whole turns (`summary_of`)."),
+    SummaryReason.REVERSED_RANGE: ("Its last event comes before its first.", "Cover whole turns."),
+    SummaryReason.RANGE_NOT_IN_LOG: ("The log does not reach that far.", "Project the log up to there."),
+    SummaryReason.OTHER_TAIL: ("Another event stands at its end.", "It is of another log: make it anew."),
+    SummaryReason.SPLIT_TURN: ("It begins or ends inside a turn.", "Cover whole turns."),
+    SummaryReason.TURN_NOT_CLOSED: ("It covers an open or quarantined turn.", "Leave that turn out."),
+    SummaryReason.OTHER_TURNS: ("Its turns are not those of its range.", "Name all of these, in order."),
+    SummaryReason.REPEATED_ID: ("A summary with its id is known.", "Give it a name of its own."),
+    SummaryReason.CYCLE: ("It supersedes itself, perhaps by way of others.", "Supersede older ones only."),
+    SummaryReason.ALREADY_SUPERSEDED: ("Another one supersedes it already.", "Leave it."),
+    SummaryReason.REPEATED_SUPERSEDED: ("It names a superseded summary twice.", "Name each once."),
+    SummaryReason.UNKNOWN_SUPERSEDED: ("What it supersedes is not known.", "Give all that were accepted."),
+    SummaryReason.INACTIVE_SUPERSEDED: ("What it supersedes does not stand any more.", "Plan again."),
+    SummaryReason.WRONG_VERSION: ("Its version is another than `expected`.", "Use `SummaryChunk.version`."),
+    SummaryReason.OVERLAP: (
+        "It shares events with the active summary `expected`, which it does not supersede.",
+        "Supersede that one, or leave those turns out.",
+    ),
+    SummaryReason.BLANK_STATEMENT: ("A statement is blank.", "Ask again."),
+    SummaryReason.NO_SOURCE: ("A statement names no event.", "Ask again: nobody could check it."),
+    SummaryReason.SOURCE_OUTSIDE_RANGE: ("A statement is from an event outside the range.", "Ask again."),
+    SummaryReason.HYPOTHESIS_AS_FACT: (
+        "A fact was a supposition, and no newer event supports it.",
+        "Ask again, or record the event that shows it.",
+    ),
+    SummaryReason.PROTECTED_MISSING: ("A protected text is missing.", "Ask again, or pin its turn."),
+    SummaryReason.NOT_SMALLER: ("It costs no less than its turns.", "Keep the turns."),
+}
+
 REASONS: Final[Mapping[type[object], tuple[tuple[enum.Enum, Told], ...]]] = {
     DecodeFailed: tuple(DECODE_REASONS.items()),
     Malformed: tuple(MALFORMED_REASONS.items()),
@@ -993,6 +1106,11 @@ REASONS: Final[Mapping[type[object], tuple[tuple[enum.Enum, Told], ...]]] = {
     InvalidOption: tuple(OPTION_REASONS.items()),
     InvalidTurnWorth: tuple(TURN_WORTH_REASONS.items()),
     LimitExceeded: tuple(BOUNDS.items()),
+    SourcesRefused: tuple(SOURCES_REASONS.items()),
+    SummaryPlanRefused: tuple(SUMMARY_PLAN_REASONS.items()),
+    ChunkNotCounted: tuple(NOT_COUNTED_REASONS.items()),
+    SummarySetBroken: tuple(SUMMARY_SET_REASONS.items()),
+    SummaryRefused: tuple(SUMMARY_REASONS.items()),
     InvalidStoreConfig: tuple(STORE_CONFIG_REASONS.items()),
     InvalidScope: tuple(SCOPE_REASONS.items()),
     InvalidSource: tuple(SOURCE_REASONS.items()),
@@ -1075,6 +1193,10 @@ SECTIONS: Final[tuple[tuple[str, str, tuple[type[object], ...]], ...]] = (
       InvalidTurnWorth)),
     ("Condensing", "`CondenseFailure`, from `condense_text` and `checked`: the text stays as it is.",
      get_args(CondenseFailure)),
+    ("Summaries", "`SourcesRefused` from `sources_of`; `SummaryPlanFailure` from `plan_summary`; the last "
+     "from `active_summaries` and `accept_summary`. `MalformedSummary` is said by `summaries_in`.",
+     (SourcesRefused, SummaryPlanRefused, ChunkNotCounted, TurnTooLarge, SummarySetBroken, SummaryRefused,
+      MalformedSummary)),
     ("Content stores", "`StoreFailure`, from `put`, `read`, `renew` and `purge_expired` of a store; the "
      "first from whatever makes one, and `StorageFailed` from `open_sqlite_store` too.",
      get_args(StoreFailure)),

@@ -384,14 +384,15 @@ def _list(cls: PropertyClass) -> str:
 
 def _planted(rows: tuple[Planted, ...]) -> str:
     lines = [
-        f"| {row.rule} | {_cell(row.what)} | `{row.caught_by.removeprefix('properties/')}` |"
+        f"| {row.rule} | {_cell(row.what)} | `{row.id}` | `{row.caught_by.removeprefix('properties/')}` |"
         for row in sorted(rows, key=lambda row: _sorting(row.rule))
     ]
     return (
         f"## Planted bugs\n\nEach of these {len(rows)} bugs is a small change of the source, made while the "
         "module is imported; the property named with it must fail, with no more examples than the quick "
-        "profile has. There is at least one for each rule and for each reason to refuse bytes.\n\n"
-        "| rule | what is wrong | caught by |\n| --- | --- | --- |\n" + "\n".join(lines)
+        "profile has. There is at least one for each rule and for each reason to refuse bytes. The id is what "
+        "`JINGWEI_PLANTED` takes.\n\n"
+        "| rule | what is wrong | id | caught by |\n| --- | --- | --- | --- |\n" + "\n".join(lines)
     )
 
 

@@ -246,7 +246,7 @@ WORDS: Final[Mapping[type[enum.Enum], str]] = {
     WriteReason: "blank_session_id repeated_event_id turn_not_terminated open_calls missing_reply",
     PolicyProblem: "zero_preview preview_over_inline negative_keep zero_batch",
     DamagedTurns: "reject quarantine",
-    WayOut: "configuration close_abandoned",
+    WayOut: "configuration close_abandoned close_then_configuration",
     EarlierTurns: "reject keep",
     ResultPolicyProblem: "zero_inline negative_preview preview_over_inline inline_over_shown",
     InvalidResultReason: "blank_source blank_name seq_out_of_range lone_surrogate",

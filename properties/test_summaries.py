@@ -77,6 +77,7 @@ from jingwei.summaries.records import (
     RequestShape,
     SharedPrefix,
     SourceTurn,
+    Standalone,
     Statement,
     Summary,
     SummaryChunk,
@@ -89,6 +90,7 @@ from jingwei.summaries.sources import sources_of
 from jingwei.summaries.wire import decode_summary, encode_summary, summaries_in, summary_event
 from jingwei.testing import strategies as some
 from jingwei.testing.strategies import SESSION, Step
+from properties.test_laws import any_counter, anything
 
 LONG: Final = "long " * 200
 COUNTER: Final = ByteHeuristicCounter()
@@ -370,8 +372,9 @@ def _outside(world: World, draw: Draw) -> World:
 
 def respaced(text: str, draw: Draw) -> str:
     """The same words in another spelling."""
-    spelled = draw(st.sampled_from((str.upper, str.lower, str)))(text)
-    return draw(st.sampled_from((" ", "\n", "\u3000 "))).join(["", *spelled.split(), ""])
+    spelled: str = draw(st.sampled_from((str.upper, str.lower, str)))(text)
+    space: str = draw(st.sampled_from((" ", "\n", "\u3000 ")))
+    return space.join(["", *spelled.split(), ""])
 
 
 def _as_fact(world: World, draw: Draw) -> World:
@@ -507,7 +510,8 @@ def live_requests(draw: DrawFn, sources: SummarySources) -> GenerationRequest:
     """System texts, the turns but for some of the oldest, and a current message."""
     gone = draw(st.integers(0, 2))
     kept = [message for turn in sources.turns[gone:] for message in turn.messages]
-    constraint = draw(st.sampled_from((TextConstraint(), tools(AutoChoice()), SCHEMA_CONSTRAINT)))
+    allowing: tuple[GenerationConstraint, ...] = (TextConstraint(), tools(AutoChoice()), SCHEMA_CONSTRAINT)
+    constraint = draw(st.sampled_from(allowing))
     return GenerationRequest(
         messages=(SystemMessage(content="rules"), *kept, UserMessage(content="now")), constraint=constraint
     )
@@ -521,14 +525,15 @@ def plannings(draw: DrawFn, min_window: int = 1_800) -> Planning:
     ids = [turn.turn_id for turn in sources.turns]
     closed = [turn for turn in sources.turns if turn.is_closed]
     known: tuple[Summary, ...] = ()
-    if closed and draw(st.booleans()):
+    if draw(st.booleans()) and closed:
         first = draw(st.integers(0, len(closed) - 1))
         known = (summary_over(closed[first : first + 4], "known"),)
-    again = bool(known) and draw(st.booleans())
+    again = bool(draw(st.booleans())) if known else False
     shape: RequestShape = STANDALONE
     if draw(st.booleans()):
         shape = SharedPrefix(live=draw(live_requests(sources)))
-    counter: TokenCounter = draw(st.sampled_from((COUNTER, Whole())))
+    counters: tuple[TokenCounter, ...] = (COUNTER, Whole())
+    counter = draw(st.sampled_from(counters))
     window = draw(st.integers(min_window, 4_000) | st.just(ROOMY))
     protected = [
         Protected(text=f"protected {seq} </jingwei_protected>", seq=seq)
@@ -1202,6 +1207,42 @@ class TestSummariesS8:
         assert words(found.decisions_added) == words(new.decisions) - words(old.decisions)
         assert words(found.questions_closed) == words(old.open_questions) - words(new.open_questions)
         assert words(found.questions_opened) == words(new.open_questions) - words(old.open_questions)
+
+    # -- any value at all
+
+    @given(st.data())
+    def test_every_function_answers_for_any_value(self, data: st.DataObject) -> None:
+        """Negative, huge and odd values are refused by a record; a counter may say anything."""
+        log = data.draw(some.logs() | some.legal_logs())
+        projection = data.draw(some.projections(legacy=True, open_last=True, max_steps=3))
+        summaries = data.draw(anything(tuple[Summary, ...]))
+        protected = data.draw(anything(tuple[Protected, ...]))
+        summary: Summary = data.draw(anything(Summary))
+        sources = data.draw(anything(SummarySources))
+        counter = data.draw(any_counter())
+        summariser = Summariser(
+            target=data.draw(anything(ContextTarget)),
+            budget=data.draw(anything(ContextBudget)),
+            counter=counter,
+            shape=data.draw(anything(Standalone) | anything(SharedPrefix)),
+        )
+        scope = data.draw(anything(SummaryScope))
+        costs = counter if isinstance(counter, AdditiveCounter) else None
+        answers = [
+            sources_of(projection, log),
+            active_summaries(summaries),
+            accept_summary(summary, sources, summaries, protected, costs),
+            accept_summary(summary, sources_in(log_of("tx")), (), protected, costs),
+            plan_summary(sources, scope, summariser, summaries, protected),
+            plan_summary(sources_in(log_of("tx")), scope, summariser, (), protected),
+            read_summary(data.draw(anything(str))),
+            encode_summary(summary),
+        ]
+
+        assert all(isinstance(answer, Success | Failure) for answer in answers)
+        assert summary.summary_id == drift(summary, summary).new_id
+        assert "\n" not in summary_text(summary)
+        assert isinstance(summaries_in(log).summaries, tuple)
 
     # -- the turns behind it
 

@@ -33,6 +33,7 @@ from jingwei.events.writer import (
 from jingwei.ids import EventId, MessageId, SessionId, TurnId
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.projection import failures as f
+from jingwei.projection.diagnose import rule_of
 from jingwei.projection.project import project
 from jingwei.projection.records import (
     DamagedTurns,
@@ -44,7 +45,7 @@ from jingwei.projection.records import (
 from jingwei.testing import strategies as some
 from jingwei.testing.machines import LogMachine
 from jingwei.testing.strategies import SESSION
-from properties.models import step_of
+from properties.models import step_of, written
 from properties.test_small_worlds import DEEP, SECOND, WORDS, event_of
 
 _Kind = TypeVar("_Kind")
@@ -476,9 +477,9 @@ class TestRecoveryL4:
     ) -> None:
         """What was open in it is said, in order; nothing that could not stand is made up."""
         cut = data.draw(st.integers(0, len(events)))
-        bad = [*events[:cut], *written("t result nowhere").events]
-        bad[-1] = attrs.evolve(bad[-1], turn_id=bad[-2].turn_id if cut else bad[-1].turn_id, seq=cut)
-        bad[-1] = attrs.evolve(bad[-1], event_id=EventId("bad"))
+        (orphan,) = written("t result nowhere").events
+        turn_id = events[cut - 1].turn_id if cut else orphan.turn_id
+        bad = [*events[:cut], attrs.evolve(orphan, turn_id=turn_id, seq=cut, event_id=EventId("bad"))]
         closing = close_abandoned(SESSION, session_log(bad), IDS, EarlierTurns.KEEP).unwrap()
         run = last_turn(bad)
         if any(isinstance(event.kind, r.DoneEvent | r.ErrorEvent) for event in run):

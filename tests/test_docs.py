@@ -55,6 +55,13 @@ from jingwei.selection.records import InvalidPlanReason
 from jingwei.selection.stable_prefix import stable_prefix
 from jingwei.simulate import SimulatedCall, SimulationInputs, simulate, summaries
 from jingwei.stores.read_tool import ReadReason
+from jingwei.summaries.failures import (
+    NotCountedReason,
+    SourcesReason,
+    SummaryPlanReason,
+    SummaryReason,
+    SummarySetReason,
+)
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DOCS: Final = ROOT / "docs"
@@ -73,6 +80,7 @@ BUILT: Final = (
     + ["R1", "R2", "R3", "R4", "R5", "R6"]
     + ["S0", "S2", "S4a"]
     + ["S1", "S3", "S4", "S5", "S9"]
+    + ["S8"]
     + ["T1", "T3", "T7"]
     + ["T2"]
     + ["T6"]
@@ -180,6 +188,11 @@ def test_every_failure_has_advice_and_every_field_a_word() -> None:
         (OptionReason, generate.OPTION_REASONS),
         (TurnWorthReason, generate.TURN_WORTH_REASONS),
         (Bound, generate.BOUNDS),
+        (SourcesReason, generate.SOURCES_REASONS),
+        (SummaryPlanReason, generate.SUMMARY_PLAN_REASONS),
+        (NotCountedReason, generate.NOT_COUNTED_REASONS),
+        (SummarySetReason, generate.SUMMARY_SET_REASONS),
+        (SummaryReason, generate.SUMMARY_REASONS),
         (InvalidStoreConfigReason, generate.STORE_CONFIG_REASONS),
         (InvalidScopeReason, generate.SCOPE_REASONS),
         (InvalidSourceReason, generate.SOURCE_REASONS),

@@ -33,7 +33,7 @@ def find_diff(text: str) -> Findings | NotThisKind:
     first = text.count("\n", 0, start.start()) + 1
     starts = [*line_starts(text), len(text) + 1]
     # Lines as this room has them: only `\n` ends one.
-    lines = [text[at:after] for at, after in pairwise(starts)]
+    lines = [text[at:after] for at, after in pairwise(starts) if text[at:after]]
     try:
         patch = PatchSet(lines)
     except (UnidiffParseError, ValueError, IndexError):

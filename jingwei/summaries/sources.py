@@ -76,18 +76,12 @@ def _belong_together(projection: Projection, turns: tuple[SourceTurn, ...]) -> b
 
 def _marked(events: Iterable[SessionEvent]) -> Iterator[MarkedHypothesis]:
     for event in events:
-        match event.kind:
-            case CustomEvent(plugin=plugin, kind=kind, payload=payload) if (plugin, kind) == (
-                PLUGIN,
-                HYPOTHESIS,
-            ):
-                match payload.value():
-                    case {"text": str(text)}:
-                        yield MarkedHypothesis(text=text, seq=event.seq)
-                    case _:
-                        continue
-            case _:
-                continue
+        kind = event.kind
+        if isinstance(kind, CustomEvent) and (kind.plugin, kind.kind) == (PLUGIN, HYPOTHESIS):
+            payload = kind.payload.value()
+            text = payload.get("text") if isinstance(payload, dict) else None
+            if isinstance(text, str):
+                yield MarkedHypothesis(text=text, seq=event.seq)
 
 
 def _turn_id(event: SessionEvent) -> TurnId:

@@ -10,13 +10,24 @@ from jingwei.outcome import Failure, Success
 from jingwei.request.counting import ByteHeuristicCounter
 from jingwei.summaries.accept import accept_summary, compared, summary_of, summary_refusals
 from jingwei.summaries.failures import SummaryReason, SummaryRefused, SummarySetBroken, SummarySetReason
-from jingwei.summaries.records import Protected, Statement, Summary, SummaryChunk, SummaryDraft
+from jingwei.summaries.records import (
+    MarkedHypothesis,
+    Protected,
+    Statement,
+    Summary,
+    SummaryChunk,
+    SummaryDraft,
+)
 from tests.logtable import log_of
 from tests.summaries.world import GOOD, LONG, SOURCES, TALK, sources_in, statement
 
 R = SummaryReason
 OLD = attrs.evolve(
-    GOOD, summary_id=SummaryId("old"), hypotheses=(statement("It  Rains", 1),), last_seq=4, turn_ids=("one",)
+    GOOD,
+    summary_id=SummaryId("old"),
+    hypotheses=(statement("It  Rains", 1),),
+    last_seq=4,
+    turn_ids=(TurnId("one"),),
 )
 FAR = attrs.evolve(GOOD, summary_id=SummaryId("far"), first_seq=100, last_seq=101)
 
@@ -178,7 +189,8 @@ def test_a_guess_that_the_log_marks_is_one(source: int, reasons: list[SummaryRea
     payload = '{"text":"It rains"}'
     log = log_of(f'user "{LONG}"; custom jingwei hypothesis {payload}; reply "{LONG}"; done')
     marked = attrs.evolve(
-        sources_in(log), marked=(attrs.evolve(_mark(), seq=1), attrs.evolve(_mark(), seq=99))
+        sources_in(log),
+        marked=(MarkedHypothesis(text="IT rains", seq=1), MarkedHypothesis(text="IT rains", seq=99)),
     )
     summary = attrs.evolve(
         GOOD,
@@ -191,12 +203,6 @@ def test_a_guess_that_the_log_marks_is_one(source: int, reasons: list[SummaryRea
 
     assert not isinstance(found, SummarySetBroken)
     assert reasons == [one.reason for one in found]
-
-
-def _mark() -> Any:
-    from jingwei.summaries.records import MarkedHypothesis
-
-    return MarkedHypothesis(text="IT rains", seq=0)
 
 
 @pytest.mark.parametrize(

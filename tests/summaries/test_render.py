@@ -2,6 +2,7 @@
 
 import attrs
 
+from jingwei.ids import SummaryId
 from jingwei.messages.records import UserMessage
 from jingwei.summaries.render import summary_envelope, summary_text
 from tests.summaries.world import GOOD, statement
@@ -13,7 +14,9 @@ LINE = (
 
 
 def test_the_envelope_has_a_line_a_summary_in_the_order_given() -> None:
-    other = attrs.evolve(GOOD, summary_id="s0", facts=(), open_questions=(statement("Why?", 1),), version=2)
+    other = attrs.evolve(
+        GOOD, summary_id=SummaryId("s0"), facts=(), open_questions=(statement("Why?", 1),), version=2
+    )
     second = (
         '{"summary_id":"s0","version":2,"source_event_range":[0,9],"facts":[],"decisions":[],'
         '"hypotheses":[],"open_questions":["Why?"]}'

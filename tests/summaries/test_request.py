@@ -6,6 +6,7 @@ import attrs
 import pytest
 
 from jingwei.codec import DecodeReason
+from jingwei.ids import TurnId
 from jingwei.jsontext import Json
 from jingwei.messages.records import (
     AutoChoice,
@@ -116,7 +117,7 @@ def test_a_turn_with_other_words_in_the_middle_is_not_shown() -> None:
 
 def test_of_equal_turns_the_newest_are_shown() -> None:
     """The oldest are those that are left out."""
-    twice = (*SOURCES.turns[:1], attrs.evolve(SOURCES.turns[0], turn_id="again"))
+    twice = (*SOURCES.turns[:1], attrs.evolve(SOURCES.turns[0], turn_id=TurnId("again")))
 
     assert {"again": 5} == ends_in(LIVE.messages[:6], twice)
 

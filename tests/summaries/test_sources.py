@@ -4,8 +4,10 @@ import attrs
 import pytest
 
 from jingwei.events.failures import WrongSequence
+from jingwei.events.records import CustomEvent
 from jingwei.events.wire import session_log
 from jingwei.ids import EventId, TurnId
+from jingwei.jsontext import Json
 from jingwei.outcome import Failure, Success
 from jingwei.projection.project import project
 from jingwei.projection.split import split_open_turn
@@ -44,7 +46,7 @@ def test_marks_of_the_log_are_read_and_others_passed_over() -> None:
     log = log_of("user; custom; reply; done")
     (user, custom, reply, done) = log.events
     payloads = ('{"text":"guess"}', '{"text":1}', "null")
-    marks = [attrs.evolve(custom, kind=_marked(custom.kind, payload)) for payload in payloads]
+    marks = [attrs.evolve(custom, kind=_marked(payload)) for payload in payloads]
     placed = [
         attrs.evolve(event, seq=seq, event_id=EventId(f"event-{seq}"))
         for seq, event in enumerate([user, custom, *marks, reply, done])
@@ -55,10 +57,8 @@ def test_marks_of_the_log_are_read_and_others_passed_over() -> None:
     assert (MarkedHypothesis(text="guess", seq=2),) == sources.marked
 
 
-def _marked(kind: object, payload: str) -> object:
-    from jingwei.jsontext import Json
-
-    return attrs.evolve(kind, plugin="jingwei", kind="hypothesis", payload=Json(payload))  # type: ignore[type-var]
+def _marked(payload: str) -> CustomEvent:
+    return CustomEvent(plugin="jingwei", kind="hypothesis", payload=Json(payload))
 
 
 def test_an_empty_log_has_no_turns() -> None:
@@ -103,6 +103,7 @@ def test_other_turns_or_other_events_are_refused() -> None:
     for projection, log in ((fewer, LOG), (PROJECTION, renamed), (PROJECTION, moved)):
         answer = sources_of(projection, log)
         assert isinstance(answer, Failure)
-        assert isinstance(answer.failure(), SourcesRefused)
-        assert SourcesReason.OTHER_TURNS == answer.failure().reason
+        refused = answer.failure()
+        assert isinstance(refused, SourcesRefused)
+        assert SourcesReason.OTHER_TURNS == refused.reason
     assert isinstance(sources_of(PROJECTION, LOG), Success)

@@ -101,7 +101,10 @@ def test_a_log_gives_back_its_summaries_and_names_what_is_none() -> None:
         attrs.evolve(summary_event(GOOD), kind="other"),
         summary_event(WHOLE),
     ]
-    events = [attrs.evolve(custom, kind=kind, seq=seq, event_id=f"e{seq}") for seq, kind in enumerate(kinds)]
+    events = [
+        attrs.evolve(custom, kind=kind, seq=seq, event_id=EventId(f"e{seq}"))
+        for seq, kind in enumerate(kinds)
+    ]
     read = summaries_in(session_log([*events, user, reply, done]))
 
     assert (GOOD, WHOLE) == read.summaries
