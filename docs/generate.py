@@ -229,17 +229,18 @@ ADVICE: Final[Mapping[type[object], str]] = {
     "retry was not idempotent: mend the writer.",
     WriteRefused: "Nothing was written, and the writer is as it was: offer another event. The table below "
     "and that of [Malformed](#malformed) say what each reason asks for. From `resume_writer` or "
-    "`close_abandoned` it says that the log is damaged: `diagnose` lists everything that is wrong with it.",
+    "`close_abandoned` it says that the log is damaged: `diagnose` lists what is wrong and the way out.",
     InvalidConfig: "Correct the call; the table below says which value.",
     LimitExceeded: "Raise the limit in `ProjectionConfig` or `BuildLimits` to `actual` if the machine can "
     "carry it, or split the work. Nothing was cut to make it fit.",
     Malformed: "Look at the event `event_id`; the table below says which rule it breaks. Mend the writer; "
     "`diagnose` lists all such events of the log. Where the log must be used as it is, "
     "`DamagedTurns.QUARANTINE` leaves the turn out whole.",
-    Unconfirmed: "Find out what became of the open calls and append their results (or a failed outcome that "
-    "says what is known), then the terminal event; `close_abandoned` writes them where a crash cut the last "
-    "turn off. Until then the side effects are unknown, so the log has no projection. A turn in the middle "
-    "cannot be closed any more: `DamagedTurns.QUARANTINE` leaves it out whole.",
+    Unconfirmed: "In a last turn that still runs, find out what became of the open calls and append their "
+    "results (or a failed outcome that says what is known), then the terminal event; `close_abandoned` "
+    "writes them where a crash cut the last turn off. Until then the side effects are unknown, so the log has no "
+    "projection. A turn in the middle, and one that has its terminal, cannot be closed any more: "
+    "`DamagedTurns.QUARANTINE` leaves it out whole. `diagnose` names the way out.",
     MissingReply: "Append the complete reply before the terminal event. For old logs that never recorded "
     "it, choose `LegacyReplies.OMIT`: the turn is kept without assistant text.",
     NotAdmitted: "The projection was not made by a version 1 projector, or was changed since. Project the "

@@ -390,8 +390,8 @@ def _planted(rows: tuple[Planted, ...]) -> str:
     return (
         f"## Planted bugs\n\nEach of these {len(rows)} bugs is a small change of the source, made while the "
         "module is imported; the property named with it must fail, with no more examples than the quick "
-        "profile has. There is at least one for each rule and for each reason to refuse bytes. The id is what "
-        "`JINGWEI_PLANTED` takes.\n\n"
+        "profile has. There is at least one for each rule and for each reason to refuse bytes. "
+        "`JINGWEI_PLANTED` takes the id.\n\n"
         "| rule | what is wrong | id | caught by |\n| --- | --- | --- | --- |\n" + "\n".join(lines)
     )
 

@@ -621,7 +621,7 @@ ROWS: tuple[Planted, ...] = (
         module="jingwei/projection/diagnose.py",
         before="for earlier in (EarlierTurns.REJECT, EarlierTurns.KEEP):",
         after="for earlier in (EarlierTurns.REJECT,):",
-        caught_by=f"{_P}DiagnoseB10::test_the_way_out_leads_out",
+        caught_by=f"{_P}DiagnoseB10::test_damage_that_stays_is_no_dead_end",
     ),
     Planted(
         rule="B10",

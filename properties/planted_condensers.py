@@ -43,7 +43,7 @@ ROWS: Final[tuple[Planted, ...]] = (
         CHECKING,
         "    if after >= len(raw):\n",
         "    if after > 2 * len(raw):\n",
-        T2 + "test_a_lie_is_refused_by_its_reason",
+        T2 + "test_what_is_not_smaller_is_refused",
     ),
     Planted(
         "T2",

@@ -97,7 +97,7 @@ ROWS: Final[tuple[Planted, ...]] = (
         RECOVERY,
         "if resumed.damage is not None:",
         "if resumed.damage is not None and resumed.damage.seq == 0:",
-        f"{L4}test_what_is_damaged_is_closed_all_the_same",
+        f"{L4}test_a_damaged_last_turn_gets_its_end_and_no_result",
     ),
     Planted(
         "L4",

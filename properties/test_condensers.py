@@ -398,6 +398,25 @@ class TestCondensedTextT2:
             assert isinstance(why, InvalidCondensation)
             assert reason is why.reason
 
+    @given(st.text("aé\n", min_size=100, max_size=300), st.text("bö\n", min_size=1, max_size=200))
+    def test_what_is_not_smaller_is_refused(self, text: str, summary: str) -> None:
+        """By bytes as the model sees them; one byte less is enough."""
+        assume(summary.strip())
+        said = CondensedText(
+            method="m",
+            facts=(),
+            summary=summary,
+            evidence_refs=(),
+            total_bytes=size(text),
+            truncated=True,
+        )
+        before, after = size(text), size(rendered(said))
+        outcome = checked(Liar(said), text, DEFAULT_LIMITS)
+
+        assert outcome == (
+            Success(said) if after < before else Failure(NotSmaller(before=before, after=after))
+        )
+
     @given(st.integers(0, 2**32), st.integers(0, 3))
     def test_a_planted_fact_is_shown(self, seed: int, kind: int) -> None:
         """An error line, an odd value, what was raised: in the facts or the summary."""

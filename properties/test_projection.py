@@ -668,6 +668,7 @@ class TestPureP12:
 
 
 CLOSING = NumberedIds(prefix="recovered_")
+QUARANTINE = ProjectionConfig(damaged_turns=DamagedTurns.QUARANTINE)
 
 
 def _cut_off(log: SessionLog) -> SessionLog:
@@ -743,7 +744,7 @@ class TestDiagnoseB10:
         if diagnosis.admits is not None:
             assert isinstance(project(SESSION, log, diagnosis.admits), Success)
 
-    @given(some.logs() | some.legal_logs().map(_cut_off), configs())
+    @given(some.logs() | some.mutated_logs(max_faults=2).map(_cut_off), configs())
     def test_the_way_out_leads_out(self, log: SessionLog, config: ProjectionConfig) -> None:
         """Whoever does what it says has a log that projects; no word of a way means that there is none."""
         assume(min(config.max_events, config.max_input_bytes, config.max_messages) > 0)
@@ -768,6 +769,24 @@ class TestDiagnoseB10:
                 assert diagnose(SESSION, closed, config).admits == found.admits_closed
                 assert (found.way_out is WayOut.CLOSE_ABANDONED) == (found.admits_closed is None)
                 assert isinstance(project(SESSION, closed, found.admits_closed or config), Success)
+
+    @given(some.legal_events(), st.data())
+    def test_damage_that_stays_is_no_dead_end(
+        self, events: tuple[SessionEvent, ...], data: st.DataObject
+    ) -> None:
+        """Whatever is damaged by an event that cannot stand, and wherever the log is cut off then."""
+        assume(events)
+        at = data.draw(st.integers(0, len(events) - 1))
+        (orphan,) = written("t result nowhere").events
+        bad = attrs.evolve(orphan, turn_id=events[at].turn_id, event_id=EventId("orphan"))
+        end = data.draw(st.integers(at + 1, len(events) + 1))
+        log = session_log(some.renumbered([*events[:at], bad, *events[at:]])[:end])
+        found = diagnose(SESSION, log)
+        needed = isinstance(project(SESSION, log, QUARANTINE), Failure)
+
+        assert needed == (found.way_out is WayOut.CLOSE_THEN_CONFIGURATION)
+        assert needed == (found.earlier_turns is EarlierTurns.KEEP)
+        assert QUARANTINE == (found.admits_closed if needed else found.admits)
 
     @given(some.logs() | some.legal_logs().map(_cut_off))
     def test_what_was_only_cut_off_is_closed_and_no_more(self, log: SessionLog) -> None:

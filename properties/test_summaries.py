@@ -903,7 +903,11 @@ class TestSummariesS8:
             if turns[-1].last_seq + 1 != behind[0].first_seq:
                 continue
             speaking = next(i for i, turn in enumerate(behind) if turn.messages)
-            more = attrs.evolve(planned.chunk, turns=(*turns, *behind[: speaking + 1]))
+            longer = (*turns, *behind[: speaking + 1])
+            asked = [
+                one for one in planning.protected if turns[0].first_seq <= one.seq <= longer[-1].last_seq
+            ]
+            more = attrs.evolve(planned.chunk, turns=longer, protected=tuple(asked))
             request = summary_request(more, planning.summariser.shape).unwrap()
 
             count = COUNTER.count(TARGET, request).unwrap()
@@ -1218,7 +1222,7 @@ class TestSummariesS8:
         summaries = data.draw(anything(tuple[Summary, ...]))
         protected = data.draw(anything(tuple[Protected, ...]))
         summary: Summary = data.draw(anything(Summary))
-        sources = data.draw(anything(SummarySources))
+        sources = sources_in(data.draw(some.legal_logs(max_turns=3, max_steps=3)))
         counter = data.draw(any_counter())
         summariser = Summariser(
             target=data.draw(anything(ContextTarget)),

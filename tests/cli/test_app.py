@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.text import Text
+from typer.main import get_command
 
 from jingwei.__main__ import main
+from jingwei.cli.app import app
 from jingwei.cli.exits import Exit
 from jingwei.events.wire import encode_log
 from tests.commands import Ended, Run
@@ -717,6 +720,20 @@ def test_an_answer_for_a_closed_stream_is_one_sentence(command: tuple[str, ...])
 
     assert Exit.FILE == done.returncode
     assert b"jingwei: standard output is closed\n" == done.stderr
+
+
+def test_no_word_of_a_help_is_taken_for_markup(jingwei: Run) -> None:
+    """What stands in brackets is a style for Rich, which leaves it out."""
+    waiting: list[object] = [get_command(app)]
+    texts = list[str]()
+    while waiting:
+        command = waiting.pop()
+        waiting += getattr(command, "commands", {}).values()
+        texts += [getattr(one, "help", None) or "" for one in (command, *getattr(command, "params", ()))]
+
+    assert len(texts) > 50
+    assert [] == [text for text in texts if text.replace("\\[", "[") != Text.from_markup(text).plain]
+    assert "jingwei[plot]" in jingwei("simulate", "--help").out.decode()
 
 
 @pytest.mark.parametrize("command", [("check", str(DEMO)), ("--help",)])

@@ -2,6 +2,8 @@
 
 import pytest
 
+from jingwei.condensers.failures import NotThisKind
+from jingwei.condensers.findings import Findings
 from jingwei.condensers.html import HTML, HTML_MAX, find_html
 from tests.condensers.found import found, quoted, refused
 
@@ -66,7 +68,7 @@ def test_declarations_of_xml_are_passed_over() -> None:
 
 @pytest.mark.parametrize("odd", ["<![if x", "&#" + "9" * 5000 + ";", "<!" + "[CDATA[", "<a" * 50, "</p>" * 9])
 def test_broken_html_is_read_or_refused(odd: str) -> None:
-    assert find_html("<html><body><p>a</p>" + odd + "<p>b</p>") is not None
+    assert isinstance(find_html("<html><body><p>a</p>" + odd + "<p>b</p>"), Findings | NotThisKind)
 
 
 def test_what_is_no_html() -> None:
