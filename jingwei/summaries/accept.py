@@ -283,14 +283,21 @@ def _promoted(
 
 def compared(text: str) -> str:
     """A text as statements are compared: without case, and with one space for any white space."""
-    return " ".join(text.split()).casefold()
+    return _spaced(text).casefold()
+
+
+def _spaced(text: str) -> str:
+    """A text with one space for any white space, and none around it."""
+    return " ".join(text.split())
 
 
 def _lost(proposed: Summary, protected: Iterable[Protected]) -> Iterator[SummaryRefused]:
-    kept = [one.text for one in (*proposed.facts, *proposed.decisions, *proposed.open_questions)]
+    """Protected texts that are no statement: inside another they could be bent, as by "on Sundays" behind."""
+    said = (*proposed.facts, *proposed.decisions, *proposed.open_questions)
+    kept = {_spaced(one.text) for one in said}
     for one in protected:
         asked = proposed.first_seq <= one.seq <= proposed.last_seq and not is_blank(one.text)
-        if asked and not any(one.text in text for text in kept):
+        if asked and _spaced(one.text) not in kept:
             yield _refusal(SummaryReason.PROTECTED_MISSING, "", one.text, f"nothing from {_number(one.seq)}")
 
 

@@ -183,8 +183,8 @@ _INSTRUCTION: Final = (
     "Each entry is an object with text, one plain sentence, and source_events, the ids of the events that it "
     "was taken from, at least one.\n"
     "What was only supposed is never a fact. Names, numbers, paths and commands stay exactly as they are. "
-    "Every text listed under jingwei_protected must stand word for word inside a fact, a decision or an open "
-    "question. A list may be empty. The whole must be much shorter than the data."
+    "Every text listed under jingwei_protected must be repeated, word for word and alone, as the text of a "
+    "fact, a decision or an open question. A list may be empty. The whole must be much shorter than the data."
 )
 
 _QUESTION: Final = (

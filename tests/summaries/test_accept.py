@@ -208,8 +208,9 @@ def test_a_guess_that_the_log_marks_is_one(source: int, reasons: list[SummaryRea
 @pytest.mark.parametrize(
     ("text", "seq", "kept"),
     [
-        ("tool says", 3, True),
-        ("Tool says", 3, False),
+        (" The tool\nsays out", 3, True),
+        ("tool says", 3, False),
+        ("the tool says out", 3, False),
         ("Tool says", 10, True),
         (" ", 3, True),
     ],
