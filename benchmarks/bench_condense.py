@@ -8,6 +8,7 @@ import json
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
@@ -27,7 +28,7 @@ SEEDS: Final = (1, 2, 3, 4, 5)
 PLANTED: Final = 1000
 """Texts of one seed."""
 
-_ROLES: Final = frozenset({"tool", "function"})
+_ROLES: Final = frozenset({"tool", "function", "observation"})
 _TYPES: Final = frozenset({"tool_result", "function_call_output", "custom_tool_call_output", "tool-result"})
 _FIELDS: Final = ("content", "output", "result", "observation")
 
@@ -83,7 +84,7 @@ def shows(condensed: CondensedText, wanted: str) -> bool:
 def on_time() -> Iterator[Row]:
     """Twice the lines may take at most two and a half times as long."""
     logs = {lines: "\n".join(log_lines(lines)) for lines in (20_000, 40_000)}
-    seconds = best_of(3, {str(lines): lambda text=text: condense_text(text) for lines, text in logs.items()})
+    seconds = best_of(3, {str(lines): partial(condense_text, text) for lines, text in logs.items()})
     yield Row("40,000 lines", seconds["40000"], "s")
     yield Row("40,000 lines / 20,000 lines", seconds["40000"] / seconds["20000"], limit=2.5)
 
@@ -91,14 +92,15 @@ def on_time() -> Iterator[Row]:
 def log_lines(count: int) -> Iterator[str]:
     for index in range(count):
         level = "ERROR a.b.StockError:" if index % 97 == 5 else "INFO"
-        yield f"2026-08-01T10:{index // 60 % 60:02d}:{index % 60:02d}Z {level} worker-{index % 7} item {index}"
+        clock = f"10:{index // 60 % 60:02d}:{index % 60:02d}"
+        yield f"2026-08-01T{clock}Z {level} worker-{index % 7} item {index}"
 
 
 def large_results(folder: Path) -> list[str]:
     """Every different text of a tool's result above `LARGE` bytes, in the order of files."""
     found = dict[str, None]()
     for path in sorted(folder.rglob("*")):
-        if path.suffix in {".json", ".jsonl"}:
+        if path.suffix in {".json", ".jsonl", ".traj"}:
             for document in documents(path.read_bytes().decode("utf-8", "replace")):
                 found.update(dict.fromkeys(text for text in results(document) if utf8_bytes(text) > LARGE))
     return list(found)
@@ -125,7 +127,11 @@ def results(document: object) -> Iterator[str]:
             todo += cast("list[object]", value)
         elif isinstance(value, dict):
             record = cast("Mapping[str, object]", value)
-            if record.get("role") in _ROLES or record.get("type") in _TYPES or "observation" in record:
+            if (
+                str(record.get("role")) in _ROLES
+                or str(record.get("type")) in _TYPES
+                or "observation" in record
+            ):
                 yield from (said for field in _FIELDS for said in said_in(record.get(field)))
             todo += record.values()
 

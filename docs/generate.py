@@ -44,7 +44,6 @@ from jingwei.action.failures import (
     UnknownFinish,
     UnrecordedResult,
 )
-from jingwei.batch import BadRequest
 from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed, EncodeReason
 from jingwei.compose.task_state import InvalidTaskState
 from jingwei.condensers.failures import (
@@ -95,6 +94,7 @@ from jingwei.messages.failures import (
     ToolNotVisible,
     UnmatchedToolResult,
 )
+from jingwei.ops.requests import BadRequest
 from jingwei.ports import (
     BadCursor,
     BadCursorReason,
@@ -238,8 +238,8 @@ ADVICE: Final[Mapping[type[object], str]] = {
     "`DamagedTurns.QUARANTINE` leaves the turn out whole.",
     Unconfirmed: "In a last turn that still runs, find out what became of the open calls and append their "
     "results (or a failed outcome that says what is known), then the terminal event; `close_abandoned` "
-    "writes them where a crash cut the last turn off. Until then the side effects are unknown, so the log has no "
-    "projection. A turn in the middle, and one that has its terminal, cannot be closed any more: "
+    "writes them where a crash cut the last turn off. Until then the side effects are unknown, so the log "
+    "has no projection. A turn in the middle, and one that has its terminal, cannot be closed any more: "
     "`DamagedTurns.QUARANTINE` leaves it out whole. `diagnose` names the way out.",
     MissingReply: "Append the complete reply before the terminal event. For old logs that never recorded "
     "it, choose `LegacyReplies.OMIT`: the turn is kept without assistant text.",

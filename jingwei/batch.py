@@ -1,15 +1,15 @@
 """The `batch` contract: one JSON line in, one JSON line out, for hosts in other languages (docs/batch.md).
 
-Pure: `serve` maps a line to a line. Nothing that a line can hold raises; what is wrong with the line
-itself is a `BadRequest`, and everything else is the outcome of the operation, told in the records of
-the rules.
+`serve` maps a line to a line, and is pure but for the operations that are told to use a content store.
+Nothing that a line can hold raises; what is wrong with the line itself is a `BadRequest`, and everything
+else is the outcome of the operation, told in the records of the rules.
 """
 
 import base64
 import binascii
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Final, TypeAlias, TypeVar, assert_never, cast, final
+from typing import Final, Literal, TypeAlias, TypeVar, assert_never, cast, final
 
 import attrs
 
@@ -40,6 +40,7 @@ from jingwei.ops.counters import DEFAULT_COUNTER, CounterSpec, counter_of
 from jingwei.ops.events import not_served, with_events
 from jingwei.ops.requests import BadRequest, bad, failed, ok, read
 from jingwei.ops.selecting import serve_compose, serve_condense, serve_select
+from jingwei.ops.tools import serve_read_reference, serve_result_view, serve_tool_view
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.projection import wire as projection_wire
 from jingwei.projection.diagnose import Diagnosis, Violation, Warned, diagnose
@@ -278,6 +279,18 @@ def _served(request: JsonObject) -> JsonObject:
             return serve_condense(body)
         case "compose":
             return serve_compose(body)
+        case "tool_view":
+            return serve_tool_view(body)
+        case "result_view":
+            return serve_result_view(body)
+        case "read_reference":
+            return serve_read_reference(body)
+        case "plan_step":
+            return _step("plan_step", body)
+        case "interpret":
+            return _step("interpret", body)
+        case "complete":
+            return _step("complete", body)
         case None:
             return bad(BadRequest(reason=f"expected an op, one of: {_OPERATIONS}", path="/op"))
         case other:
@@ -285,7 +298,10 @@ def _served(request: JsonObject) -> JsonObject:
             return bad(BadRequest(reason=f"expected an op, one of: {_OPERATIONS}; met {shown}", path="/op"))
 
 
-_OPERATIONS: Final = "decode, project, diagnose, shape, build, recover, compare, select, condense, compose"
+_OPERATIONS: Final = (
+    "decode, project, diagnose, shape, build, recover, compare, select, condense, compose, tool_view, "
+    "result_view, read_reference, plan_step, interpret, complete"
+)
 
 
 def _decode(body: JsonObject) -> JsonObject:
@@ -379,6 +395,36 @@ def _built(outcome: Outcome[BuiltContext, BuildFailure]) -> JsonObject:
             return ok({"request": request_value(built.request), "report": report_value(built.report)})
         case Failure(why):
             return failed(build_failure_value(why))
+
+
+def _step(operation: Literal["plan_step", "interpret", "complete"], body: JsonObject) -> JsonObject:
+    """The operations of a step; what they are made of needs an extra, which the others do without."""
+    try:
+        from jingwei.ops import stepping
+    except ModuleNotFoundError as missing:
+        reason = f"{operation} needs the package {missing.name}: install jingwei[actions]"
+        return bad(BadRequest(reason=reason, path="/op"))
+    spec = _read_spec({key: value for key, value in body.items() if key in _BUILD_KEYS})
+    if isinstance(spec, BadRequest):
+        return bad(spec)
+    chosen = chosen_by(spec)
+    if isinstance(chosen, BadRequest):
+        return bad(chosen)
+    counter, strategy = chosen
+    how = stepping.HowBuilt(inputs=spec.inputs, counter=counter, strategy=strategy, search=spec.search)
+    rest: JsonObject = {key: value for key, value in body.items() if key not in _BUILD_KEYS}
+    match operation:
+        case "plan_step":
+            return stepping.serve_plan_step(rest, how)
+        case "interpret":
+            return stepping.serve_interpret(rest, how)
+        case "complete":
+            return stepping.serve_complete(rest, how)
+        case _:
+            assert_never(operation)
+
+
+_BUILD_KEYS: Final = frozenset(field.name for field in attrs.fields(BuildSpec))
 
 
 def _recover(body: JsonObject) -> JsonObject:

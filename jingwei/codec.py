@@ -349,21 +349,24 @@ class Declarations:
 
 @final
 class RecordCodec:
-    """Reads and writes the records that one `declare` function declares."""
+    """Reads and writes the records that one `declare` function declares.
+
+    A dialect is made when it is first used: a process that only writes pays for no reader of details, and
+    an import for none of them. Two threads that come first at once make it twice, and both are alike.
+    """
 
     def __init__(self, declare: Callable[[Declarations], None]) -> None:
-        self._dialects = {dialect: Declarations(dialect) for dialect in _Dialect}
-        for declarations in self._dialects.values():
-            declare(declarations)
+        self._declare = declare
+        self._made = dict[_Dialect, Declarations]()
 
     def read(self, value: JsonValue, cls: type[_Record]) -> _Record | RecordProblem:
         """The record that a parsed value stands for, or the first problem in document order."""
         try:
-            return self._dialects[_Dialect.LENIENT].read(value, cls)
+            return self._in(_Dialect.LENIENT).read(value, cls)
         except (_Refused, KeyError):
             pass  # read again below, this time for the place
         try:
-            return self._dialects[_Dialect.DETAILED].read(value, cls)
+            return self._in(_Dialect.DETAILED).read(value, cls)
         except _Refused as refused:
             return _first(value, refused.problems)
 
@@ -374,13 +377,13 @@ class RecordCodec:
         no spaces, no longer escapes, and numbers that have one spelling.
         """
         try:
-            return self._dialects[_Dialect.EXACT].read(pairs, cls)
+            return self._in(_Dialect.EXACT).read(pairs, cls)
         except (_Refused, KeyError, RecursionError):
             return None  # also where a caller has left little stack: the slow passes use none
 
     def write(self, record: object) -> JsonValue:
         """The plain JSON value of a declared record, keys in the order of W8."""
-        return self._dialects[_Dialect.LENIENT].write(record)
+        return self._in(_Dialect.LENIENT).write(record)
 
     def text(self, record: object) -> str:
         """The canonical text of a declared record (W8)."""
@@ -407,6 +410,14 @@ class RecordCodec:
             limit = f"more than {JSON_DEPTH_MAX} levels"
             return EncodeFailed(reason=EncodeReason.TOO_DEEP, index=index, actual=limit)
         return utf8(text, index)
+
+    def _in(self, dialect: _Dialect) -> Declarations:
+        made = self._made.get(dialect)
+        if made is None:
+            made = Declarations(dialect)
+            self._declare(made)
+            self._made[dialect] = made
+        return made
 
 
 def parse_line(line: Line) -> Mapping[str, JsonValue] | DecodeFailed:

@@ -45,6 +45,7 @@ BESIDE: Final[Mapping[str, Beside]] = {
     "TestBuildMachine": Beside(("B2", "B3", "B4", "B5", "B6", "B7", "B8", "R1", "R5"), "a state machine"),
     "TestComputedPlans": Beside(("R1", "R5", "B6"), _LAW),
     "TestCondensingBuilds": Beside(("R4", "R6", "B3", "B7"), _LAW),
+    "TestDraftsKnowTheirSteps": Beside(("R1", "R4", "R6"), _LAW),
     "TestGathering": Beside(("S3", "S9"), "what comes before items: events, memories, the state of a task"),
     "TestLinearSearch": Beside(("B5", "R1"), _WALKED),
     "TestLogMachine": Beside(("L1", *(f"P{n}" for n in range(2, 11))), "a state machine"),

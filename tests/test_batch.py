@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jingwei.batch import build_spec, serve
-from jingwei.ops.requests import BadRequest
 from jingwei.jsontext import JsonValue
+from jingwei.ops.requests import BadRequest
 
 Object = dict[str, Any]
 

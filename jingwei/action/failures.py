@@ -50,7 +50,7 @@ class InvalidSchema:
 
 @final
 @attrs.frozen(kw_only=True)
-class Violation:
+class SchemaViolation:
     """One place where arguments do not satisfy a schema.
 
     Attributes:
@@ -211,7 +211,7 @@ class InvalidArguments:
     """
 
     name: str
-    violations: tuple[Violation, ...]
+    violations: tuple[SchemaViolation, ...]
 
 
 @final

@@ -19,7 +19,7 @@ from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012, Schema
 
-from jingwei.action.failures import InvalidSchema, SchemaReason, Violation
+from jingwei.action.failures import InvalidSchema, SchemaReason, SchemaViolation
 from jingwei.jsontext import Json, JsonProblem, JsonValue, canonical, parse, pointer, within_depth
 from jingwei.limits import FREE_JSON_LEVELS, SCHEMA_VIOLATIONS_MAX, SCHEMA_WORDS_MAX
 
@@ -58,7 +58,7 @@ def compile_schema(tool: str, schema: Json) -> CompiledSchema | InvalidSchema:
     return CompiledSchema(tool=tool, schema=schema, checker=found)
 
 
-def violations_of(compiled: CompiledSchema, arguments: JsonValue) -> tuple[Violation, ...] | InvalidSchema:
+def violations_of(compiled: CompiledSchema, arguments: JsonValue) -> tuple[SchemaViolation, ...] | InvalidSchema:
     """Where a value breaks the schema, in the schema's order and at most 16 times; empty where it does not.
 
     `InvalidSchema` where the check came to no end: a recursion deeper than the stack, a number out of reach.
@@ -77,10 +77,10 @@ _ENDLESS: Final = (RecursionError, OverflowError, ValueError, re.error, Unresolv
 # --- violations -------------------------------------------------------------------------------------
 
 
-def _violation(error: ValidationError) -> Violation:
+def _violation(error: ValidationError) -> SchemaViolation:
     steps = error.absolute_path
     keyword = "false" if error.schema is False or error.schema == _NEVER else str(error.validator)
-    return Violation(path=pointer(tuple(steps)), keyword=keyword, words=_words(keyword, error))
+    return SchemaViolation(path=pointer(tuple(steps)), keyword=keyword, words=_words(keyword, error))
 
 
 def _words(keyword: str, error: ValidationError) -> str:

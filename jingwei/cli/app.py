@@ -9,7 +9,6 @@ from rich.text import Text
 
 import jingwei
 from jingwei import batch as batch_contract
-from jingwei.ops.requests import BadRequest
 from jingwei.build import BuildInputs, BuiltContext, build
 from jingwei.cli import options
 from jingwei.cli.describe import Said, say_build, say_decode, say_limit, say_log, say_projection
@@ -35,6 +34,7 @@ from jingwei.ids import SessionId, TurnId
 from jingwei.limits import LimitExceeded
 from jingwei.messages.records import UserMessage
 from jingwei.messages.wire import request_value
+from jingwei.ops.requests import BadRequest
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.projection.diagnose import diagnose
 from jingwei.projection.failures import ProjectionFailure, Unconfirmed

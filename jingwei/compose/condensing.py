@@ -9,7 +9,7 @@ from jingwei.condensers.choose import condense_text
 from jingwei.condensers.records import DEFAULT_LIMITS, CondenseLimits, Condenser
 from jingwei.condensers.rendering import rendered
 from jingwei.ids import ItemId
-from jingwei.items.records import ContextItem, ShortContent, order_of
+from jingwei.items.records import ContextItem, ItemKind, ShortContent, order_of
 from jingwei.jsontext import utf8_bytes
 from jingwei.limits import PREVIEW_INLINE_BYTES
 from jingwei.outcome import Failure, Success
@@ -58,13 +58,14 @@ def condense_items(
     """Give every compressible item of more than `large_bytes` its short content; in the order of S4. Total.
 
     The content itself stays: whether the short one is sent is decided by the plan, and only where it costs
-    less (R4). An item that must stay is not condensed, nor one that has short content already. Evidence
-    names the item's `source_ref`, else its id.
+    less (R4). An item that must stay is not condensed, nor a system text, nor what has short content
+    already. Evidence names the item's `source_ref`, else its id.
     """
     found, rows = list[ContextItem](), list[CondensedRow]()
     for item in sorted(items, key=order_of):
         before = utf8_bytes(item.content)
-        if not item.compressible or item.is_kept or item.short is not None or before <= large_bytes:
+        stays_whole = item.is_kept or item.kind is ItemKind.SYSTEM or item.short is not None
+        if stays_whole or not item.compressible or before <= large_bytes:
             found.append(item)
             continue
         short, row = _condensed(item, before, limits, condensers)

@@ -63,7 +63,7 @@ class FilterReason(enum.Enum):
 
 @final
 @attrs.frozen(kw_only=True)
-class Filtered:
+class FilteredMemory:
     """A memory that was found and is not used.
 
     Attributes:
@@ -86,7 +86,7 @@ class Recalled:
     """
 
     items: tuple[ContextItem, ...]
-    filtered: tuple[Filtered, ...]
+    filtered: tuple[FilteredMemory, ...]
 
 
 @final
@@ -153,7 +153,7 @@ class Gathered:
 
     items: tuple[ContextItem, ...]
     stages: tuple[StageRow, ...]
-    filtered: tuple[Filtered, ...]
+    filtered: tuple[FilteredMemory, ...]
 
 
 def gather(  # what the shell fetched, one argument each
@@ -169,10 +169,11 @@ def gather(  # what the shell fetched, one argument each
 ) -> Outcome[Gathered, InvalidTaskState | InvalidItem]:
     """All items of a request, and which stage added which (S4a). Total.
 
-    `items` are the host's own; they come last and are not changed. `shown_turns`, `now` and the limits are
-    those of `recent_event_items` and `recalled_items`. Fails where the state does not say whose it is, and
-    where a text or a number is none that an item may have (`items_failure`), smallest id first; ids that
-    stand twice are left to `without_duplicates`. A state that says nothing gives no items, and no failure.
+    `items` are the host's own; they come last, by id, and are not changed. `shown_turns`, `now` and the
+    limits are those of `recent_event_items` and `recalled_items`. Fails where the state does not say whose
+    it is, and where a text or a number is none that an item may have (`items_failure`), smallest id first;
+    ids that stand twice are left to `without_duplicates`. A state that says nothing gives no items, and no
+    failure.
     """
     failure = task_state_failure(state)
     if failure is not None:
@@ -187,7 +188,7 @@ def gather(  # what the shell fetched, one argument each
         GatherStage.PLAN: plan_items(state),
         GatherStage.EVENTS: recent_event_items(events, shown_turns=shown_turns, limit=event_limit),
         GatherStage.MEMORIES: recalled.items,
-        GatherStage.HOST: tuple(items),
+        GatherStage.HOST: _in_order(items),
     }
     found = tuple([item for added in stages.values() for item in added])
     invalid = first_failure(found)
@@ -317,19 +318,19 @@ def recalled_items(
     Refused, by the first check that fails: another tenant's; another user's; one of a scope that the state
     does not name; one that `expires` at or before `now`; one that expires while the host names no time, since
     it may be over; one beyond the limit. Freshness is the rank of `created` among those that are used, 1 for
-    the newest, 0 for one without. The order given never matters where ids differ.
+    the newest, 0 for one without. The order given never matters: of two with one id the whole record decides.
     """
-    admitted, filtered = list[RecalledMemory](), list[Filtered]()
+    admitted, filtered = list[RecalledMemory](), list[FilteredMemory]()
     for memory in memories:
         reason = _refusal(memory, state, now)
         if reason is None:
             admitted.append(memory)
         else:
-            filtered.append(Filtered(memory_id=memory.memory_id, reason=reason))
-    admitted.sort(key=lambda memory: (-memory.score, memory.memory_id))
+            filtered.append(FilteredMemory(memory_id=memory.memory_id, reason=reason))
+    admitted.sort(key=lambda memory: (-memory.score, memory.memory_id, repr(memory)))
     used = admitted[: max(limit, 0)]
     for memory in admitted[len(used) :]:
-        filtered.append(Filtered(memory_id=memory.memory_id, reason=FilterReason.LIMIT))
+        filtered.append(FilteredMemory(memory_id=memory.memory_id, reason=FilterReason.LIMIT))
     times = sorted({memory.created for memory in used if memory.created is not None})
     ranks = {created: Fraction(rank, len(times)) for rank, created in enumerate(times, start=1)}
     items = [
@@ -380,6 +381,13 @@ _WORD: Final = re.compile(r"\w+")
 def estimated_tokens(text: str) -> int:
     """A guess at the tokens of a text: a quarter of its UTF-8 bytes, rounded up (C2)."""
     return -(-utf8_bytes(text) // 4)
+
+
+def _in_order(items: Iterable[ContextItem]) -> tuple[ContextItem, ...]:
+    """By id, so that the order given never matters; of two with one id the whole record decides."""
+    given = tuple(items)
+    repeated = len({item.item_id for item in given}) < len(given)
+    return tuple(sorted(given, key=lambda item: (item.item_id, repr(item) if repeated else "")))
 
 
 # --- one item -------------------------------------------------------------------------------------

@@ -1,20 +1,20 @@
 """What was chosen and why: the selection report, one item's story, two reports side by side (rule S7)."""
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, final
 
 import attrs
 
 from jingwei.compose.condensing import CondensedItems, CondensedRow
-from jingwei.compose.gather import Filtered, Gathered, StageRow
+from jingwei.compose.gather import FilteredMemory, Gathered, StageRow
 from jingwei.ids import ItemId, TurnId
 from jingwei.items.conflicts import Resolved
 from jingwei.items.duplicates import Deduplicated
 from jingwei.items.records import ConflictRow, DuplicateRow, ItemKind, ItemSource, Tier
 from jingwei.outcome import Failure, Outcome, Success
-from jingwei.report.records import BuildReport, ItemRow, ReductionKind
+from jingwei.report.records import BuildReport, ItemRow, ReductionKind, SentMessage
 from jingwei.selection.records import ChoiceReason
 
 SELECTION_VERSION: Final = 1
@@ -28,8 +28,10 @@ class KindShare:
 
     Attributes:
         kind: the kind.
-        tokens: what they cost, each as a message of its line alone (C6); None without an additive counter.
-        share: of all that the last count found; None where tokens are None.
+        tokens: what they cost, each as a message of its line alone (C6), system texts as they are sent; None
+            without an additive counter.
+        share: of all that the last count found: of the envelope, as much as its lines cost of all its lines.
+            None where tokens are None.
     """
 
     kind: ItemKind
@@ -77,7 +79,8 @@ class SelectionReport:
         condensed: what was too large.
         items: every item that could stand in the envelope, as the report of the build has it.
         shares: tokens by kind, for kinds that stand in the request; in the order of kinds.
-        tokens_before: what the items that stand in the request would cost in full; None without costs.
+        tokens_before: what the items that stand in the request would cost in full, system texts too; None
+            without costs.
         tokens_after: what they cost as they stand there; None without costs.
     """
 
@@ -87,7 +90,7 @@ class SelectionReport:
     chosen: int
     stages: tuple[StageRow, ...]
     origins: tuple[Origin, ...]
-    filtered: tuple[Filtered, ...]
+    filtered: tuple[FilteredMemory, ...]
     duplicates: tuple[DuplicateRow, ...]
     conflicts: tuple[ConflictRow, ...]
     condensed: tuple[CondensedRow, ...]
@@ -108,12 +111,14 @@ def selection_report(
     rows = built.items or ()
     kept = [row for row in rows if row.retained]
     count = built.attempts[-1].count if built.attempts else None
-    system = [item for item in condensed.items if item.kind is ItemKind.SYSTEM]
+    rules = [item for item in condensed.items if item.kind is ItemKind.SYSTEM]
+    texts = _system_texts(built, len(rules))
+    spoken = [message.cost for message in texts]
     return SelectionReport(
         algorithm_version=SELECTION_VERSION,
         method="" if count is None else count.method,
         candidates=len(gathered.items),
-        chosen=len(kept) + len(system),
+        chosen=len(kept) + len(rules),
         stages=gathered.stages,
         origins=_origins(gathered),
         filtered=gathered.filtered,
@@ -121,10 +126,15 @@ def selection_report(
         conflicts=resolved.conflicts,
         condensed=condensed.rows,
         items=rows,
-        shares=_shares(kept, 0 if count is None else count.tokens.total),
-        tokens_before=_summed(row.full_cost for row in kept),
-        tokens_after=_summed(row.cost for row in kept),
+        shares=_shares(kept, texts, built),
+        tokens_before=_summed([*spoken, *[row.full_cost for row in kept]]),
+        tokens_after=_summed([*spoken, *[row.cost for row in kept]]),
     )
+
+
+def _system_texts(built: BuildReport, rules: int) -> tuple[SentMessage, ...]:
+    """The last so many system texts of the request: those that were items (S9)."""
+    return built.sent[: built.system_messages][built.system_messages - rules :]
 
 
 def _origins(gathered: Gathered) -> tuple[Origin, ...]:
@@ -142,18 +152,37 @@ def _origins(gathered: Gathered) -> tuple[Origin, ...]:
     return tuple([found[item_id] for item_id in sorted(found)])
 
 
-def _shares(kept: Iterable[ItemRow], total: int) -> tuple[KindShare, ...]:
+def _shares(
+    kept: Sequence[ItemRow], texts: Sequence[SentMessage], built: BuildReport
+) -> tuple[KindShare, ...]:
     by_kind = dict[ItemKind, list[int | None]]()
+    for message in texts:
+        by_kind.setdefault(ItemKind.SYSTEM, []).append(message.cost)
     for row in kept:
         by_kind.setdefault(row.kind, []).append(row.cost)
-    return tuple([_share(kind, _summed(by_kind[kind]), total) for kind in ItemKind if kind in by_kind])
-
-
-def _share(kind: ItemKind, tokens: int | None, total: int) -> KindShare:
-    known = tokens is not None and total > 0
-    return KindShare(
-        kind=kind, tokens=tokens, share=Fraction(tokens, total) if known and tokens is not None else None
+    total, of_line = _total(built) or 0, _of_line(kept, built)
+    return tuple(
+        [
+            _share(kind, _summed(by_kind[kind]), Fraction(1) if kind is ItemKind.SYSTEM else of_line, total)
+            for kind in ItemKind
+            if kind in by_kind
+        ]
     )
+
+
+def _share(kind: ItemKind, tokens: int | None, each: Fraction | None, total: int) -> KindShare:
+    known = None if tokens is None or each is None or total == 0 else tokens * each / total
+    return KindShare(kind=kind, tokens=tokens, share=known)
+
+
+def _of_line(kept: Iterable[ItemRow], built: BuildReport) -> Fraction | None:
+    """What a token of a line alone is worth in the envelope, which has one frame for all its lines.
+
+    The envelope stands just before what is current (S4).
+    """
+    lines, place = _summed(row.cost for row in kept), len(built.sent) - built.current_messages - 1
+    envelope = built.sent[place].cost if built.items_digest is not None and place >= 0 else None
+    return None if envelope is None or lines is None else Fraction(envelope, max(lines, 1))
 
 
 def _summed(costs: Iterable[int | None]) -> int | None:
@@ -264,7 +293,7 @@ def _row(step: WhyStep, reason: str, other: ItemId | None = None) -> WhyRow:
     return WhyRow(step=step, other=other, reason=reason)
 
 
-def _gathered_rows(report: SelectionReport, item_id: ItemId, filtered: Iterable[Filtered]) -> list[WhyRow]:
+def _gathered_rows(report: SelectionReport, item_id: ItemId, filtered: Iterable[FilteredMemory]) -> list[WhyRow]:
     stages = [stage.stage.value for stage in report.stages if item_id in stage.item_ids]
     return [
         *[_row(WhyStep.GATHERED, stage) for stage in stages],

@@ -15,10 +15,10 @@ from jingwei.ids import EventId, ItemId, TurnId
 from jingwei.items.records import ItemKind
 from jingwei.jsontext import utf8_bytes
 from jingwei.limits import PREVIEW_INLINE_BYTES
-from jingwei.messages.records import ToolMessage
+from jingwei.messages.records import ModelMessage, ToolMessage
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.projection.records import ProjectedTurn, Projection
-from jingwei.report.records import BuildReport, ReductionKind
+from jingwei.report.records import BuildReport
 from jingwei.request.counting import AdditiveCounter
 from jingwei.selection.condense import condensed_turn
 from jingwei.selection.costs import summed_cost
@@ -49,7 +49,8 @@ class CondenseFinished:
         expected: tokens of the expected input.
         threshold: the tokens from which on this is said.
         by_condensing: tokens that shortening large results of turns that may be touched would free.
-        by_leaving_out: tokens that leaving such turns out would free instead.
+        by_leaving_out: tokens that leaving out every turn that may go would free instead, those that are
+            condensed already too. Items are not in it: `LowerWeight` and `LookForNoise` speak of them.
         reach: whether that brings the input to the threshold, and how.
         turns: turns whose large results stand in full, oldest first.
     """
@@ -72,7 +73,8 @@ class CondenseResult:
         turn_id: its turn.
         actual_bytes: UTF-8 bytes of the result as recorded.
         cap_bytes: the cap.
-        reclaimable: tokens that its preview would free.
+        reclaimable: tokens that its preview would free; 0 where no preview costs less.
+        reach: whether the preview is within the cap, or only leaving the turn out helps.
     """
 
     event_id: EventId
@@ -80,6 +82,7 @@ class CondenseResult:
     actual_bytes: int
     cap_bytes: int
     reclaimable: int
+    reach: Reach
 
 
 @final
@@ -231,13 +234,13 @@ def advise(
     wrong = _triggers_failure(triggers, observed)
     if wrong is not None:
         return Failure(wrong)
-    free = _free_turns(history, report)
+    standing = _standing(history, report)
     advice = [
-        *_finished(free, report, counter, observed, triggers),
-        *_results(free, history, counter, triggers),
+        *_finished(standing, report, counter, observed, triggers),
+        *_results(standing, report, counter, triggers),
         *_stale(report, observed, triggers),
         *_stage(observed),
-        *(_noise(history, report, counter) if observed.quality_fell else ()),
+        *(_noise(standing, report, counter) if observed.quality_fell else ()),
     ]
     return Success(tuple(advice))
 
@@ -257,18 +260,39 @@ def _triggers_failure(triggers: Triggers, observed: Observed) -> InvalidTriggers
     return InvalidTriggers(reason=reason, actual=actual)
 
 
-def _free_turns(history: Projection, report: BuildReport) -> list[ProjectedTurn]:
-    """Turns that stand in the request in full and are not pinned: what advice may be about."""
+@final
+@attrs.frozen(kw_only=True)
+class _Standing:
+    """A turn that stands in the request, and as what; never leaves this file."""
+
+    turn: ProjectedTurn
+    messages: tuple[ModelMessage, ...]
+    is_free: bool
+    is_whole: bool
+
+
+def _standing(history: Projection, report: BuildReport) -> list[_Standing]:
+    """Every turn of the history that stands in the request, oldest first."""
     known = {turn.turn_id: turn for turn in history.turns}
-    return [
-        known[row.turn_id]
-        for row in report.turns.rows
-        if row.retained and not row.protected and row.reduction is None and row.turn_id in known
-    ]
+    found = list[_Standing]()
+    for row in report.turns.rows:
+        turn = known.get(row.turn_id)
+        if turn is None or not row.retained:
+            continue
+        shorter = None if row.policy is None else condensed_turn(turn, row.policy, report.session_id)
+        found.append(
+            _Standing(
+                turn=turn,
+                messages=turn.messages if shorter is None else shorter.messages,
+                is_free=not row.protected,
+                is_whole=row.reduction is None,
+            )
+        )
+    return found
 
 
 def _finished(
-    free: Iterable[ProjectedTurn],
+    standing: Iterable[_Standing],
     report: BuildReport,
     counter: AdditiveCounter,
     observed: Observed,
@@ -281,14 +305,15 @@ def _finished(
     if expected <= threshold:
         return []
     condensed, left_out, turns = 0, 0, list[TurnId]()
-    for turn in free:
-        whole = summed_cost(turn.messages, counter)
-        shorter = condensed_turn(turn, triggers.policy, report.session_id)
-        saved = 0 if shorter is None else max(whole - summed_cost(shorter.messages, counter), 0)
-        condensed += saved
+    for one in standing:
+        if not one.is_free:
+            continue
+        whole = summed_cost(one.messages, counter)
         left_out += whole
-        if saved:
-            turns.append(turn.turn_id)
+        shorter = _preview(one, report, counter, triggers)
+        if shorter is not None:
+            condensed += whole - summed_cost(shorter, counter)
+            turns.append(one.turn.turn_id)
     if expected - condensed <= threshold:
         reach = Reach.BY_CONDENSING
     else:
@@ -305,30 +330,49 @@ def _finished(
     ]
 
 
+def _preview(
+    one: _Standing, report: BuildReport, counter: AdditiveCounter, triggers: Triggers
+) -> tuple[ModelMessage, ...] | None:
+    """What a turn that stands in full could say instead; None where no plan may say it so (R4)."""
+    if not one.is_whole:
+        return None
+    shorter = condensed_turn(one.turn, triggers.policy, report.session_id)
+    if shorter is None or summed_cost(shorter.messages, counter) >= summed_cost(one.messages, counter):
+        return None
+    return shorter.messages
+
+
 def _results(
-    free: Iterable[ProjectedTurn], history: Projection, counter: AdditiveCounter, triggers: Triggers
+    standing: Iterable[_Standing], report: BuildReport, counter: AdditiveCounter, triggers: Triggers
 ) -> list[CondenseResult]:
+    """Results above the cap that stand in full, in turns that may be touched."""
     found = list[CondenseResult]()
-    for turn in free:
-        shorter = condensed_turn(turn, triggers.policy, history.session_id)
-        shown = turn.messages if shorter is None else shorter.messages
-        place = 0
-        for group in turn.groups:
-            for message in group.messages:
-                size = utf8_bytes(message.content) if isinstance(message, ToolMessage) else 0
-                if size > triggers.result_cap_bytes:
-                    freed = counter.message_cost(message) - counter.message_cost(shown[place])
-                    found.append(
-                        CondenseResult(
-                            event_id=group.source_events[-1],
-                            turn_id=turn.turn_id,
-                            actual_bytes=size,
-                            cap_bytes=triggers.result_cap_bytes,
-                            reclaimable=max(freed, 0),
-                        )
-                    )
-                place += 1
+    for one in standing:
+        if not one.is_free or not one.is_whole:
+            continue
+        events = [group.source_events[-1] for group in one.turn.groups for _ in group.messages]
+        shown = _preview(one, report, counter, triggers) or one.messages
+        for event_id, message, instead in zip(events, one.messages, shown, strict=True):
+            size = _result_bytes(message)
+            if size <= triggers.result_cap_bytes:
+                continue
+            within = _result_bytes(instead) <= triggers.result_cap_bytes
+            freed = counter.message_cost(message) - counter.message_cost(instead)
+            found.append(
+                CondenseResult(
+                    event_id=event_id,
+                    turn_id=one.turn.turn_id,
+                    actual_bytes=size,
+                    cap_bytes=triggers.result_cap_bytes,
+                    reclaimable=max(freed, 0),
+                    reach=Reach.BY_CONDENSING if within else Reach.BY_LEAVING_OUT,
+                )
+            )
     return found
+
+
+def _result_bytes(message: ModelMessage) -> int:
+    return utf8_bytes(message.content) if isinstance(message, ToolMessage) else 0
 
 
 def _stale(report: BuildReport, observed: Observed, triggers: Triggers) -> list[LowerWeight]:
@@ -347,22 +391,16 @@ def _stage(observed: Observed) -> list[SummarizeStage]:
     return [SummarizeStage(before=observed.stage_before, now=observed.stage_now)]
 
 
-def _noise(history: Projection, report: BuildReport, counter: AdditiveCounter) -> list[LookForNoise]:
+def _noise(
+    standing: Iterable[_Standing], report: BuildReport, counter: AdditiveCounter
+) -> list[LookForNoise]:
     """What takes the room, by kind; a turn that stands condensed counts as it stands."""
     shares = dict[ItemKind | None, int]()
     for row in report.items or ():
         if row.retained and row.cost is not None:
             shares[row.kind] = shares.get(row.kind, 0) + row.cost
-    known = {turn.turn_id: turn for turn in history.turns}
-    for turn_row in report.turns.rows:
-        turn = known.get(turn_row.turn_id)
-        if turn is None or not turn_row.retained:
-            continue
-        messages = turn.messages
-        if turn_row.reduction is ReductionKind.CONDENSED and turn_row.policy is not None:
-            shorter = condensed_turn(turn, turn_row.policy, report.session_id)
-            messages = turn.messages if shorter is None else shorter.messages
-        shares[None] = shares.get(None, 0) + summed_cost(messages, counter)
+    for one in standing:
+        shares[None] = shares.get(None, 0) + summed_cost(one.messages, counter)
     rows = [NoiseShare(kind=kind, tokens=tokens) for kind, tokens in shares.items()]
     return [LookForNoise(shares=tuple(sorted(rows, key=_by_share)))]
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from jingwei.codec import Declarations, DecodeFailed, EncodeFailed, RecordCodec, RecordProblem, problem_at
 from jingwei.compose.condensing import CondensedRow
-from jingwei.compose.gather import Filtered, FilterReason, GatherStage, StageRow
+from jingwei.compose.gather import FilteredMemory, FilterReason, GatherStage, StageRow
 from jingwei.compose.observe import (
     ChangedItem,
     ItemChange,
@@ -44,7 +44,7 @@ def declare(wire: Declarations) -> None:
 
 
 _RECORDS: Final[tuple[type[object], ...]] = (
-    Filtered,
+    FilteredMemory,
     StageRow,
     CondensedRow,
     KindShare,

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Sequence
+from functools import cache
 from typing import Final, final
 
 import attrs
@@ -46,8 +47,14 @@ class AvailableCondensers:
 def available_condensers() -> AvailableCondensers:
     """The condensers of jingwei, and what is missing of them.
 
-    What is missing is read by another condenser, and the method of the answer names that one.
+    What is missing is read by another condenser, and the method of the answer names that one. It is looked
+    for once: a package that is installed later is found by the next process.
     """
+    return _available()
+
+
+@cache
+def _available() -> AvailableCondensers:
     extras = {kind: _extra(module, name) for kind, module, name in _EXTRAS}
     in_order = (
         extras["diff"],

@@ -28,7 +28,7 @@ from jingwei.selection.choose import (
     InvalidQuota,
     Option,
     Quotas,
-    Verdict,
+    OptionVerdict,
     choose,
     leaving_order,
     quotas_failure,
@@ -371,7 +371,7 @@ def _kept_alone(options: Iterable[Option]) -> Choice:
     """What comes of a choice for which there is no room."""
     verdicts = tuple(
         [
-            Verdict(
+            OptionVerdict(
                 key=option.key,
                 chosen=option.kept,
                 reason=ChoiceReason.REQUIRED if option.kept else ChoiceReason.NO_ROOM,

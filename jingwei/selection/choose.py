@@ -156,7 +156,7 @@ ChooseFailure: TypeAlias = InvalidOption | InvalidQuota | RequiredExceed
 
 @final
 @attrs.frozen(kw_only=True)
-class Verdict:
+class OptionVerdict:
     """What came of one option, and why."""
 
     key: str
@@ -174,7 +174,7 @@ class Choice:
         used: what the chosen ones cost together.
     """
 
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[OptionVerdict, ...]
     used: int
 
     @property
@@ -307,7 +307,7 @@ class _Chooser:
 def _choice(ordered: Sequence[Option], chooser: _Chooser) -> Choice:
     free = [option for option in ordered if not option.kept]
     for_all = all(option.key in chooser.reasons for option in free)
-    verdicts, used = list[Verdict](), 0
+    verdicts, used = list[OptionVerdict](), 0
     for option in ordered:
         chosen = True
         if option.kept:
@@ -319,7 +319,7 @@ def _choice(ordered: Sequence[Option], chooser: _Chooser) -> Choice:
         else:
             chosen, reason = False, chooser.refused.get(option.key, ChoiceReason.STICKY)
         used += option.cost if chosen else 0
-        verdicts.append(Verdict(key=option.key, chosen=chosen, reason=reason))
+        verdicts.append(OptionVerdict(key=option.key, chosen=chosen, reason=reason))
     return Choice(verdicts=tuple(verdicts), used=used)
 
 

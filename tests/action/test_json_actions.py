@@ -20,7 +20,7 @@ from jingwei.action.failures import (
     RepeatedKey,
     SchemaReason,
     UnknownFinish,
-    Violation,
+    SchemaViolation,
 )
 from jingwei.action.json_actions import INSTRUCTION, json_action, json_request
 from jingwei.action.records import ASK_USER, JSON_ACTION, AskUser, CallTool, FinalAnswer, ProtocolRequest
@@ -200,13 +200,13 @@ ACTIONS = "call_tool or final or ask_user"
         (
             answer('{"action":"call_tool","name":"lookup","arguments":{}}'),
             InvalidArguments(
-                name="lookup", violations=(Violation(path="", keyword="required", words='["query"]'),)
+                name="lookup", violations=(SchemaViolation(path="", keyword="required", words='["query"]'),)
             ),
         ),
         (
             answer('{"action":"call_tool","name":"lookup","arguments":{"query":1}}'),
             InvalidArguments(
-                name="lookup", violations=(Violation(path="/query", keyword="type", words='"string"'),)
+                name="lookup", violations=(SchemaViolation(path="/query", keyword="type", words='"string"'),)
             ),
         ),
         (

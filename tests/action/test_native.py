@@ -22,7 +22,7 @@ from jingwei.action.failures import (
     ReservedToolName,
     SchemaReason,
     UnknownFinish,
-    Violation,
+    SchemaViolation,
 )
 from jingwei.action.native import ASK_USER_TOOL, INSTRUCTION, native_action, native_request
 from jingwei.action.records import ASK_USER, AskUser, CallTool, FinalAnswer, ProtocolRequest
@@ -119,7 +119,7 @@ def test_text_is_a_final_answer_and_the_control_a_question() -> None:
 
 
 GOOD = call('{"query":"ab"}')
-LONG = Violation(path="/query", keyword="minLength", words="2")
+LONG = SchemaViolation(path="/query", keyword="minLength", words="2")
 
 
 @pytest.mark.parametrize(
@@ -176,14 +176,14 @@ LONG = Violation(path="/query", keyword="minLength", words="2")
         (
             calling(call("{}")),
             InvalidArguments(
-                name="lookup", violations=(Violation(path="", keyword="required", words='["query"]'),)
+                name="lookup", violations=(SchemaViolation(path="", keyword="required", words='["query"]'),)
             ),
         ),
         (calling(call('{"query":"x"}')), InvalidArguments(name="lookup", violations=(LONG,))),
         (
             calling(call('{"query":1}')),
             InvalidArguments(
-                name="lookup", violations=(Violation(path="/query", keyword="type", words='"string"'),)
+                name="lookup", violations=(SchemaViolation(path="/query", keyword="type", words='"string"'),)
             ),
         ),
         (calling(call('"{}"')), ArgumentsNoObject(name="lookup", actual="a string")),

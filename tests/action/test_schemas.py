@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jingwei.action.failures import InvalidSchema, SchemaReason, Violation
+from jingwei.action.failures import InvalidSchema, SchemaReason, SchemaViolation
 from jingwei.action.schemas import CompiledSchema, compile_schema, violations_of
 from jingwei.jsontext import Json, JsonValue, canonical
 from jingwei.limits import FREE_JSON_LEVELS, SCHEMA_VIOLATIONS_MAX, SCHEMA_WORDS_MAX
@@ -17,7 +17,7 @@ def compiled(schema: JsonValue) -> CompiledSchema:
     return found
 
 
-def broken(schema: JsonValue, value: JsonValue) -> tuple[Violation, ...]:
+def broken(schema: JsonValue, value: JsonValue) -> tuple[SchemaViolation, ...]:
     found = violations_of(compiled(schema), value)
     assert isinstance(found, tuple)
     return found
@@ -79,11 +79,11 @@ def test_references_inside_the_schema_are_followed() -> None:
         "x": {"two": {"minLength": 2}, "never": False},
     }
 
-    short = Violation(path="", keyword="minLength", words="2")
+    short = SchemaViolation(path="", keyword="minLength", words="2")
 
     assert () == broken(schema, {"a": "你好", "b": "xx", "c": "xx", "d": "xx"})
     for key in "abcd":
-        assert (Violation(path=f"/{key}", keyword="minLength", words=short.words),) == broken(
+        assert (SchemaViolation(path=f"/{key}", keyword="minLength", words=short.words),) == broken(
             schema, {key: "x"}
         )
     assert ("false",) == tuple(one.keyword for one in broken(schema, {"e": 1}))
@@ -132,7 +132,7 @@ def test_a_recursive_schema_is_no_loop() -> None:
     tree: JsonValue = {"type": "object", "properties": {"next": {"$ref": "#"}}}
 
     assert () == broken(tree, {"next": {"next": {}}})
-    assert (Violation(path="/next/next", keyword="type", words='"object"'),) == broken(
+    assert (SchemaViolation(path="/next/next", keyword="type", words='"object"'),) == broken(
         tree, {"next": {"next": 1}}
     )
 
@@ -182,7 +182,7 @@ def test_multiples_are_exact_decimals(value: JsonValue) -> None:
 
 
 def test_what_is_no_multiple_is_told() -> None:
-    assert (Violation(path="", keyword="multipleOf", words="0.1"),) == broken({"multipleOf": 0.1}, 0.35)
+    assert (SchemaViolation(path="", keyword="multipleOf", words="0.1"),) == broken({"multipleOf": 0.1}, 0.35)
     assert ("multipleOf",) == tuple(one.keyword for one in broken({"multipleOf": 10**400}, 1.5))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import bench_condense
+from benchmarks import workload
 from benchmarks.bench_condense import DATA, documents, large_results, on_planted, on_results, results, said_in
 
 LONG = "word\n" * 1000
@@ -46,7 +46,7 @@ def test_the_rows_say_what_was_missed() -> None:
 
 def test_what_is_lost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"kind": "log", "text": LONG, "must_show": ["nowhere"], "at_line": 1}
-    monkeypatch.setattr(bench_condense.workload, "planted", lambda seed, count: [row])
+    monkeypatch.setattr(workload, "planted", lambda seed, count: [row])
 
     assert [100.0] == [row.value for row in on_planted((1,), 1)]
 

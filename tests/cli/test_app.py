@@ -117,6 +117,27 @@ def test_diagnose_lists_and_ends_with_the_log_code(jingwei: Run, tmp_path: Path)
     assert "jingwei recover" in broken.err
 
 
+def test_diagnose_names_both_steps_where_it_takes_two(jingwei: Run, tmp_path: Path) -> None:
+    """And whoever takes them has a projection."""
+    log = tmp_path / "damaged.jsonl"
+    table = "user; call a; done cancelled; turn two; user; reply r m; done; turn three; user; call b"
+    log.write_bytes(encode_log(events_of(table)).unwrap())
+    found = jingwei("diagnose", log)
+    keep = "`jingwei recover --earlier-turns keep` appends the events that close its last turn; "
+    then = "then the log is admitted, without its damaged turns, with --damaged-turns quarantine"
+
+    assert {
+        "kind": "close_then_configuration",
+        "earlier_turns": "keep",
+        "config": {"damaged_turns": "quarantine"},
+    } == json.loads(found.out)["way_out"]
+    assert found.err.endswith(f"  {keep}{then}\n")
+    assert Exit.LOG == jingwei("recover", log, "--append").code
+    assert Exit.OK == jingwei("recover", log, "--append", "--earlier-turns", "keep").code
+    projected = json.loads(jingwei("project", log, "--damaged-turns", "quarantine").out)
+    assert ["quarantined", "completed", "cancelled"] == [turn["state"] for turn in projected["turns"]]
+
+
 def test_diagnose_knows_no_way_out_of_a_log_that_is_out_of_order(jingwei: Run, tmp_path: Path) -> None:
     lines = DEMO.read_bytes().splitlines(keepends=True)
     damaged = tmp_path / "damaged.jsonl"

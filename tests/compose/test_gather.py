@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from jingwei.compose.gather import (
-    Filtered,
+    FilteredMemory,
     FilterReason,
     GatherStage,
     Recalled,
@@ -329,7 +329,7 @@ class TestMemories:
 
         found = recalled_items((memory,), STATE, now)
 
-        told = () if reason is None else (Filtered(memory_id="m", reason=reason),)
+        told = () if reason is None else (FilteredMemory(memory_id="m", reason=reason),)
         assert (reason is None, told) == (len(found.items) == 1, found.filtered)
 
     def test_the_best_by_score_and_then_by_id(self) -> None:
@@ -344,8 +344,8 @@ class TestMemories:
         (one,) = found
         assert ["memory:b", "memory:c"] == [item.item_id for item in one.items]
         assert (
-            Filtered(memory_id="a", reason=FilterReason.LIMIT),
-            Filtered(memory_id="d", reason=FilterReason.LIMIT),
+            FilteredMemory(memory_id="a", reason=FilterReason.LIMIT),
+            FilteredMemory(memory_id="d", reason=FilterReason.LIMIT),
         ) == one.filtered
         assert () == recalled_items(memories, STATE, None, limit=-1).items
 
@@ -444,7 +444,7 @@ class TestGather:
             item.item_id for item in found.items
         ]
         assert own == found.items[-1]
-        assert (Filtered(memory_id="other", reason=FilterReason.TENANT),) == found.filtered
+        assert (FilteredMemory(memory_id="other", reason=FilterReason.TENANT),) == found.filtered
 
     def test_a_state_that_says_nothing_gives_no_items(self) -> None:
         """All stages are told, and none added anything."""

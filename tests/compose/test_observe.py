@@ -41,15 +41,16 @@ def story(context: ComposedContext, item_id: str) -> list[tuple[WhyStep, str, st
 def test_numbers_add_up() -> None:
     report = whole().selection
     shares = [share.share for share in report.shares]
+    kinds = [ItemKind.SYSTEM, ItemKind.GOAL, ItemKind.CONSTRAINT, ItemKind.PLAN, ItemKind.TOOL_OBSERVATION]
 
     assert 8 == report.candidates
     assert 6 == report.chosen
-    assert [ItemKind.GOAL, ItemKind.CONSTRAINT, ItemKind.PLAN, ItemKind.TOOL_OBSERVATION] == [
-        share.kind for share in report.shares
-    ]
+    assert kinds == [share.kind for share in report.shares]
     assert report.tokens_after == sum(share.tokens or 0 for share in report.shares)
-    total = whole().built.report.attempts[-1].count.tokens.total
-    assert Fraction(report.tokens_after or 0, total) == sum(share or 0 for share in shares)
+    built = whole().built.report
+    total = built.attempts[-1].count.tokens.total
+    rule, *_, envelope, _current = [message.cost or 0 for message in built.sent]
+    assert Fraction(rule + envelope, total) == sum(share or 0 for share in shares)
     assert (report.tokens_before or 0) > 3000 > (report.tokens_after or 0)
     assert "serialized-utf8-ceil-div4-v1" == report.method
 

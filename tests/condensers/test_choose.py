@@ -5,6 +5,7 @@ import sys
 import attrs
 import pytest
 
+from jingwei.condensers import choose
 from jingwei.condensers.choose import available_condensers, condense_text
 from jingwei.condensers.failures import (
     AlreadyCondensed,
@@ -52,6 +53,7 @@ def test_without_the_extra_the_kinds_are_named_and_others_read_the_text(
 ) -> None:
     for module in ("diffs", "html", "logs"):
         monkeypatch.setitem(sys.modules, f"jingwei.condensers.{module}", None)
+    monkeypatch.setattr(choose, "_available", choose._available.__wrapped__)
     found = available_condensers()
 
     assert ("diff", "html", "log") == found.missing
