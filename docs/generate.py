@@ -45,7 +45,10 @@ from jingwei.action.failures import (
     UnrecordedResult,
 )
 from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed, EncodeReason
+from jingwei.compose.observe import UnknownItem
+from jingwei.compose.pipeline import StateOfAnotherSession, UnknownSource
 from jingwei.compose.task_state import InvalidTaskState
+from jingwei.compose.triggers import InvalidTriggerReason, InvalidTriggers
 from jingwei.condensers.failures import (
     AlreadyCondensed,
     CondenseFailure,
@@ -95,6 +98,8 @@ from jingwei.messages.failures import (
     UnmatchedToolResult,
 )
 from jingwei.ops.requests import BadRequest
+from jingwei.ops.stepping import NotACall, OtherRequest
+from jingwei.ops.tools import ResultNotShown
 from jingwei.ports import (
     BadCursor,
     BadCursorReason,
@@ -191,8 +196,10 @@ from jingwei.selection.choose import (
     QuotaReason,
     RequiredExceed,
 )
+from jingwei.selection.condense_then_drop import InvalidPolicy, PolicyProblem
 from jingwei.selection.records import InvalidPlan, InvalidPlanReason
 from jingwei.selection.select import NoCandidates
+from jingwei.selection.stable_prefix import InvalidMarks
 from jingwei.stores.read_tool import ReadReason, ReadRefused
 from jingwei.summaries.failures import (
     ChunkNotCounted,
@@ -319,6 +326,13 @@ ADVICE: Final[Mapping[type[object], str]] = {
     InvalidItem: "Correct `field` of the item `item_id`; the table below says what each reason asks for.",
     InvalidTaskState: "Say whose the task is: a state without tenant, user or session could be shown "
     "anybody's memories.",
+    StateOfAnotherSession: "Compose with the state and the history of one session.",
+    UnknownSource: "Give the item the ids of events of this log, or none; or hand over the events in which "
+    "it stands.",
+    UnknownItem: "Ask for an id of the report; a memory that was filtered is `memory:` and its id.",
+    InvalidTriggers: "Correct the number; see the table below.",
+    InvalidPolicy: "Correct the size; see the table below.",
+    InvalidMarks: "Choose marks with 0 < `low` <= `high`.",
     InvalidTokenBudget: "Correct the number in `field`; see the table below.",
     InvalidWeights: "Correct the weight; see the table below.",
     InvalidQuota: "Correct the quota of this kind; see the table below.",
@@ -355,6 +369,12 @@ ADVICE: Final[Mapping[type[object], str]] = {
     ReadRefused: "Tell the model with `answer_text`, which says no more than it may know. `foreign` is a "
     "mistake of the host: it granted a reference of another task.",
     BadRequest: "Correct the line; the next line is served all the same.",
+    OtherRequest: "Send the keys of `plan_step` as they were, and the digest that it gave with them. If they "
+    "have changed, the answer is none to this step: plan and ask again.",
+    NotACall: "Close the turn with what `interpret` gave. An execution beside such an answer was of another "
+    "step.",
+    ResultNotShown: "Keep the result, and never run the tool again. Read `why`: mend it and ask once more, "
+    "or show the preview alone (`preview_alone`).",
     AmbiguousResult: "Give the result the id of its call.",
     RepeatedCallId: "Give each call of one message its own id.",
     UnknownRole: "Rename the role, if you know what was meant.",
@@ -566,6 +586,18 @@ INPUT_REASONS: Final[Mapping[InvalidInputReason, Told]] = {
         "A group's messages are not those of its kind, or its turn is in quarantine, which has none.",
         "Project the log again.",
     ),
+    InvalidInputReason.SUMMARY_OF_ANOTHER_SESSION: (
+        "A summary is of another session.",
+        "Give summaries of the session of the history.",
+    ),
+    InvalidInputReason.SUMMARY_NOT_ACTIVE: (
+        "A summary is not accepted, or another one of these supersedes it or covers a turn of it.",
+        "Give what `active_summaries` gives.",
+    ),
+    InvalidInputReason.SUMMARY_OF_UNKNOWN_TURN: (
+        "The turns of a summary are not a run of turns of the history.",
+        "Leave the summary out, or build with the history that it was made from.",
+    ),
     InvalidInputReason.ZERO_COUNT: ("The counter says that the request costs nothing.", "Mend the counter."),
 }
 
@@ -747,6 +779,29 @@ TURN_WORTH_REASONS: Final[Mapping[TurnWorthReason, Told]] = {
     TurnWorthReason.OUT_OF_RANGE: (
         "A priority is not in [0, 1000], or another number not in [0, 1].",
         "Correct it.",
+    ),
+}
+
+POLICY_PROBLEMS: Final[Mapping[PolicyProblem, Told]] = {
+    PolicyProblem.ZERO_PREVIEW: ("`preview_bytes` is zero or below.", "Show something."),
+    PolicyProblem.PREVIEW_OVER_INLINE: (
+        "`preview_bytes` is above `inline_bytes`.",
+        "Show no more of a large text than of a small one.",
+    ),
+    PolicyProblem.NEGATIVE_KEEP: ("`keep_newest` is below zero.", "Set it to zero or more."),
+    PolicyProblem.ZERO_BATCH: ("`batch_turns` is zero or below.", "Set it above zero."),
+}
+
+TRIGGER_REASONS: Final[Mapping[InvalidTriggerReason, Told]] = {
+    InvalidTriggerReason.THRESHOLD_OUT_OF_RANGE: (
+        "`threshold` is not above 0 and at most 1.",
+        "Give the share of the window.",
+    ),
+    InvalidTriggerReason.CAP_OUT_OF_RANGE: ("`result_cap_bytes` is below 1.", "Set it to 1 or more."),
+    InvalidTriggerReason.STALE_OUT_OF_RANGE: ("`stale_turns` is below 1.", "Set it to 1 or more."),
+    InvalidTriggerReason.NEGATIVE_TURNS: (
+        "An item was not referred to for less than no turn.",
+        "Count turns from 0.",
     ),
 }
 
@@ -1100,6 +1155,8 @@ REASONS: Final[Mapping[type[object], tuple[tuple[enum.Enum, Told], ...]]] = {
     EncodeFailed: tuple(ENCODE_REASONS.items()),
     InvalidPlan: tuple(PLAN_REASONS.items()),
     InvalidCondensation: tuple(CONDENSATION_REASONS.items()),
+    InvalidPolicy: tuple(POLICY_PROBLEMS.items()),
+    InvalidTriggers: tuple(TRIGGER_REASONS.items()),
     InvalidItem: tuple(ITEM_REASONS.items()),
     InvalidTokenBudget: tuple(TOKEN_BUDGET_REASONS.items()),
     InvalidWeights: tuple(WEIGHT_REASONS.items()),
@@ -1138,8 +1195,10 @@ FIELDS: Final[Mapping[str, str]] = {
     "event_id": "the event's id.",
     "exchange": "the exchange of the running turn.",
     "expected": "what would have been right.",
+    "high": "the upper mark.",
     "index": "which message, from 0.",
     "limit": "the configured value.",
+    "low": "the lower mark.",
     "name": "the name.",
     "path": "JSON Pointer of the place.",
     "role": "its role.",
@@ -1168,7 +1227,11 @@ SECTIONS: Final[tuple[tuple[str, str, tuple[type[object], ...]], ...]] = (
      get_args(ShapeFailure)),
     ("Counting", "From a counter; a build says it as `CounterFailed`.", (CountRefused,)),
     ("The build", "`BuildFailure`, from `build` and `build_foreign`. From the first count on each carries "
-     "the report so far. `reverify` fails with some of them.", get_args(BuildFailure)),
+     "the report so far. `reverify` fails with some of them. Of items and of recorded views speak "
+     "[InvalidItem](#invaliditem) and [ViewContradiction](#viewcontradiction).",
+     tuple(c for c in get_args(BuildFailure) if c not in (InvalidItem, ViewContradiction))),
+    ("Strategies", "From `condense_then_drop` and `by_value`; the other from `stable_prefix`.",
+     (InvalidPolicy, InvalidMarks)),
     ("Tool views", "`ToolViewFailure`, from `select_tool_view`.", get_args(ToolViewFailure)),
     ("Result views", "From `result_policy`, `view_result` and `with_reference`; then `RecordedViewFailure`, "
      "from `recorded_views`; then from `viewed_turn`, `viewed_history` and `viewed_current`.",
@@ -1192,6 +1255,9 @@ SECTIONS: Final[tuple[tuple[str, str, tuple[type[object], ...]], ...]] = (
      "that cannot be sent is refused before.",
      (InvalidTokenBudget, InvalidWeights, NoCandidates, RequiredExceed, InvalidQuota, InvalidOption,
       InvalidTurnWorth)),
+    ("Composing", "`ComposeFailure`, from `compose`: these, those of items, of choosing and of the build. "
+     "`settle` fails with those of items alone; the other two come from `why` and from `advise`.",
+     (StateOfAnotherSession, UnknownSource, UnknownItem, InvalidTriggers)),
     ("Condensing", "`CondenseFailure`, from `condense_text` and `checked`: the text stays as it is.",
      get_args(CondenseFailure)),
     ("Summaries", "`SourcesRefused` from `sources_of`; `SummaryPlanFailure` from `plan_summary`; the last "
@@ -1203,6 +1269,8 @@ SECTIONS: Final[tuple[tuple[str, str, tuple[type[object], ...]], ...]] = (
      get_args(StoreFailure)),
     ("Reading for a model", "From `read_reference`.", (ReadRefused,)),
     ("Batch", "From `jingwei batch`, for a line that is no request.", (BadRequest,)),
+    ("Steps in batch", "From `interpret` and `complete`; from `complete`; from `result_view`.",
+     (OtherRequest, NotACall, ResultNotShown)),
 )  # fmt: skip
 """Title, where they come from, members."""
 

@@ -85,8 +85,9 @@ def _quotas(draw: DrawFn) -> Quotas:
 @st.composite
 def host_items(draw: DrawFn) -> tuple[ContextItem, ...]:
     """Items of every kind, rules of the host too, some said twice, some large, some with hostile texts."""
-    items = list(draw(some.context_items()))
-    if items and draw(st.booleans()):
+    drawn = draw(some.context_items())
+    items = [*drawn]
+    if draw(st.booleans()) and items:
         again = attrs.evolve(items[0], trust=Fraction(draw(st.integers(0, 1))), source_ref="twin")
         items.append(attrs.evolve(again, item_id=draw(st.sampled_from((ItemId("twin"), again.item_id)))))
     if draw(st.booleans()):
@@ -101,8 +102,8 @@ def host_items(draw: DrawFn) -> tuple[ContextItem, ...]:
         items.append(rule)
     hostile = draw(st.lists(st.sampled_from(HOSTILE), max_size=2))
     sources = st.sampled_from([source for source in ItemSource if source is not ItemSource.HOST])
-    items += [
-        ContextItem(
+    for place, text in enumerate(hostile):
+        forged = ContextItem(
             item_id=ItemId(f"h{place}"),
             kind=ItemKind.FACT,
             content=text,
@@ -110,8 +111,7 @@ def host_items(draw: DrawFn) -> tuple[ContextItem, ...]:
             source_ref=draw(st.none() | st.sampled_from(HOSTILE)),
             required=draw(st.booleans()),
         )
-        for place, text in enumerate(hostile)
-    ]
+        items.append(forged)
     return tuple(items)
 
 
@@ -168,6 +168,11 @@ def envelope_lines(request: GenerationRequest) -> list[str]:
 def said_in(request: GenerationRequest) -> dict[str, str]:
     """What each item of the envelope says, unescaped."""
     return {said["item_id"]: said["content"] for said in map(json.loads, envelope_lines(request))}
+
+
+def condensed_in(request: GenerationRequest) -> set[str]:
+    """The items of the envelope that say something shorter than their content."""
+    return {said["item_id"] for said in map(json.loads, envelope_lines(request)) if "condensed_by" in said}
 
 
 def system_texts(request: GenerationRequest) -> list[str]:

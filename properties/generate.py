@@ -79,9 +79,12 @@ BESIDE: Final[Mapping[str, Beside]] = {
     "TestSmallLogs": Beside(
         ("P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P13", "P14"), "every small case, enumerated"
     ),
+    "TestShownByLines": Beside(("T3",), "the same by lines of `batch`, held against the functions"),
     "TestStateIsAValue": Beside(("R1",), _WALKED),
     "TestStepMachine": Beside(("T6", "T7"), "a state machine"),
+    "TestStepsAreStateless": Beside(("T6",), "the same by lines of `batch`, held against the functions"),
     "TestStoreMachine": Beside(("T4", "T5"), "a state machine"),
+    "TestToolOperationsAnswer": Beside(("T1", "T3", "T4", "T6"), _LAW),
     "TestTotality": Beside(("W6", "P2", "B2", "C1"), _LAW),
     "TestWhatIsKept": Beside(("B3", "B6", "B7", "B8", "R1"), _LAW),
     "TestWriterMachine": Beside(("L3", "P4", "P5", "P6"), "a state machine"),

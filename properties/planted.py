@@ -38,6 +38,8 @@ TABLES = (
     "properties.planted_condensers",
     "properties.planted_incremental",
     "properties.planted_items",
+    "properties.planted_observing",
+    "properties.planted_ops",
     "properties.planted_results",
     "properties.planted_stores",
     "properties.planted_summaries",

@@ -5,6 +5,7 @@ stage made of it.
 """
 
 import json
+from collections import Counter
 from itertools import chain
 
 import attrs
@@ -30,6 +31,7 @@ from jingwei.messages.records import ModelMessage, UserMessage
 from jingwei.outcome import Failure, Success
 from jingwei.report.failures import DoesNotFit
 from jingwei.testing import strategies as some
+from properties.anything import anything
 from properties.build_models import TARGET, history_of
 from properties.compose_models import (
     COUNTER,
@@ -46,7 +48,6 @@ from properties.compose_models import (
     system_texts,
     worlds,
 )
-from properties.test_laws import anything
 
 
 class TestWhatIsComposed:
@@ -164,6 +165,30 @@ class TestWhatIsComposed:
             for item_id, label in labels.items()
             if (label == "host") != (sources[ItemId(item_id)] is ItemSource.HOST)
         ]
+
+    @given(worlds(roomy=True))
+    def test_nothing_is_said_twice_and_contradictions_are_settled_first(self, world: Composing) -> None:
+        """S5: of each subject one statement holds, but for what must stay; and each text stands once."""
+        made = success(world)
+        settled = settle(world.state, world.memories, world.items, options=world.options).unwrap()
+        standing = [item for item in settled.items if item.item_id in said_in(made.built.request)]
+        free = Counter(
+            [item.subject.strip() for item in standing if item.subject is not None and not item.is_kept]
+        )
+        texts = Counter([(same(item.content), item.subject) for item in standing])
+
+        assert [] == [subject for subject, count in free.items() if count > 1]
+        assert [] == [text for text, count in texts.items() if count > 1]
+        losers = {row.mark.old_id for row in made.selection.conflicts if not row.loser_kept}
+        assert set() == losers & set(said_in(made.built.request))
+        marked = {
+            (mark["old"], mark["new"])
+            for said in map(json.loads, envelope_lines(made.built.request))
+            for mark in said.get("conflicts", ())
+        }
+        winners = set(said_in(made.built.request))
+        told = [row.mark for row in made.selection.conflicts if row.mark.new_id in winners]
+        assert {(mark.old, mark.new) for mark in told} <= marked
 
     @given(worlds())
     def test_the_whole_is_counted_and_fits(self, world: Composing) -> None:

@@ -13,8 +13,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from jingwei.build import BuildInputs, BuiltContext, build
+from jingwei.build import BuildInputs, BuiltContext, build, missing_content
 from jingwei.ids import EventId, ItemId, SummaryId, TurnId
+from jingwei.items.envelope import item_line
 from jingwei.items.records import ContextItem, ItemKind, ItemSource, ShortContent
 from jingwei.messages.records import SystemMessage, UserMessage
 from jingwei.outcome import Failure, Outcome, Success
@@ -25,6 +26,7 @@ from jingwei.report.wire import decode_report, encode_report
 from jingwei.request.counting import ByteHeuristicCounter
 from jingwei.selection.records import (
     Candidate,
+    ChoiceReason,
     CondenseItem,
     DropItem,
     DropTurn,
@@ -40,7 +42,7 @@ from jingwei.selection.records import (
     TurnCandidate,
 )
 from jingwei.selection.search import Search
-from jingwei.selection.strategies import OLDEST_TURN_FIRST
+from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
 from jingwei.summaries.records import Statement, Summary
 from jingwei.testing import strategies as some
 from jingwei.testing.conformance import check_build
@@ -262,6 +264,103 @@ class TestItemsR1:
             assert row.protected == (item.required or item.pinned)
             assert (row.retained, row.reduction) == (True, None) or not row.protected
 
+    @given(builds(), st.integers(60, 1500))
+    def test_rows_tell_who_left_an_item_out_and_what_it_costs(
+        self, drawn: tuple[Projection, BuildInputs, Drawn], window: int
+    ) -> None:
+        """S7: a plan that says no reasons left it out, or a step that the full count asked for did."""
+        history, inputs, plan = drawn
+        inputs = windowed(inputs, window)
+        outcome = build(history, inputs, COUNTER, strategy=plan)
+        report = report_of(outcome)
+        in_base = {one.item_id for one in planned(history, inputs, plan).base if isinstance(one, DropItem)}
+        stands = dict[str, str]()
+        if isinstance(outcome, Success):
+            stands = {json.loads(line)["item_id"]: line for line in lines_of(outcome.unwrap(), inputs)}
+        whole = {item.item_id: item for item in inputs.items}
+        for row in report.items or ():
+            item = whole[row.item_id]
+            reason = ChoiceReason.ROOM_FOR_ALL
+            if row.item_id in in_base:
+                reason = ChoiceReason.NO_ROOM
+            elif not row.retained:
+                reason = ChoiceReason.FULL_COUNT
+            elif item.required or item.pinned:
+                reason = ChoiceReason.REQUIRED if item.required else ChoiceReason.PINNED
+
+            assert reason is row.reason
+            assert COUNTER.message_cost(UserMessage(content=item_line(item))) == row.full_cost
+            assert row.retained or row.cost == 0
+            if row.item_id in stands:
+                assert COUNTER.message_cost(UserMessage(content=stands[row.item_id])) == row.cost
+        assert not stands or set(stands) == {row.item_id for row in report.items or () if row.retained}
+
+
+class TestRequiredItemsB8:
+    """B8 for items: what must stay is looked for in the request itself, unescaped, and named where it is
+    not there."""
+
+    @given(builds(), st.data())
+    def test_what_was_changed_moved_or_lost_is_named(
+        self, drawn: tuple[Projection, BuildInputs, Drawn], data: st.DataObject
+    ) -> None:
+        history, inputs, _ = drawn
+        required = [item for item in inputs.items if item.required or item.pinned]
+        assume(required)
+        built = build(history, inputs, COUNTER).unwrap()
+        messages = list(built.request.messages)
+        place = len(messages) - len(inputs.current) - 1
+        names = [f"/items/{item.item_id}" for item in required]
+        lines = lines_of(built, inputs)
+        harm = data.draw(st.sampled_from(("none", "gone", "moved", "line gone", "one word", "other id")))
+        victim = data.draw(st.sampled_from(required))
+        if harm == "gone":
+            del messages[place]
+        elif harm == "moved":
+            messages.insert(len(inputs.system), messages.pop(place))
+            assume(place > len(inputs.system))
+        elif harm != "none":
+            lines = [changed(line, victim, harm) for line in lines]
+            content = "\n".join([OPENING, *[line for line in lines if line], CLOSING])
+            messages[place] = UserMessage(content=content)
+        expected = {
+            "none": [],
+            "gone": names,
+            "moved": names,
+            "line gone": [f"/items/{victim.item_id}"],
+            "one word": [f"/items/{victim.item_id}"],
+            "other id": [f"/items/{victim.item_id}"],
+        }[harm]
+        request = attrs.evolve(built.request, messages=tuple(messages))
+
+        assert sorted(expected) == sorted(missing_content(request, history, inputs))
+
+
+def changed(line: str, victim: ContextItem, harm: str) -> str:
+    said = json.loads(line)
+    if said["item_id"] != victim.item_id:
+        return line
+    if harm == "line gone":
+        return ""
+    key = "content" if harm == "one word" else "item_id"
+    return json.dumps({**said, key: said[key] + "!"})
+
+
+def lines_of(built: BuiltContext, inputs: BuildInputs) -> list[str]:
+    """The lines of the envelope before current; none without one."""
+    *_, last = [None, *built.request.messages[: -len(inputs.current)]]
+    if not isinstance(last, UserMessage) or not last.content.startswith(OPENING):
+        return []
+    return last.content.split("\n")[1:-1]
+
+
+def planned(history: Projection, inputs: BuildInputs, plan: Drawn) -> Plan:
+    """What the strategy answers to a build, noted on the way."""
+    seen = Seen(plan)
+    build(history, inputs, COUNTER, strategy=seen)
+    assert seen.planned is not None
+    return seen.planned
+
 
 class TestReplacedR4:
     """R4, S8: a summary stands for whole turns, only where it is smaller; short content only where it is."""
@@ -292,6 +391,49 @@ class TestReplacedR4:
         assert isinstance(refused, InvalidPlan)
         assert (InvalidPlanReason.NOT_SMALLER, summary.summary_id) == (refused.reason, refused.summary_id)
 
+    @given(st.integers(1, 4), st.integers(0, 3), st.data())
+    def test_no_turn_leaves_twice(self, covered: int, more: int, data: st.DataObject) -> None:
+        """Neither by itself and with a summary, in whatever order, nor with one summary twice."""
+        history = history_of("t" * (covered + more), LONG)
+        summary = text_summary(history, range(covered))
+        inputs = attrs.evolve(inputs_of(ROOMY), summaries=(summary,))
+        turn = data.draw(st.sampled_from([one.turn_id for one in history.turns]))
+        twice: tuple[Reduction, ...] = (DropTurn(turn_id=turn), replaced(summary))
+        other = data.draw(st.sampled_from(twice))
+        order = data.draw(st.permutations([replaced(summary), other]))
+        outcome = build(history, inputs, COUNTER, strategy=FixedPlan(Plan(base=tuple(order))))
+
+        if isinstance(other, DropTurn) and turn not in summary.turn_ids:
+            assert isinstance(outcome, Success)
+        else:
+            refused = outcome.failure()
+            assert isinstance(refused, InvalidPlan)
+            assert InvalidPlanReason.REPEATED is refused.reason
+
+    @given(st.integers(1, 3), st.integers(1, 3), st.integers(0, 9))
+    def test_a_summary_stands_from_its_own_step_on(self, covered: int, more: int, late: int) -> None:
+        """Not one step before, and its turns until then."""
+        history = history_of("t" * (covered + more), LONG)
+        summary = text_summary(history, range(covered))
+        drops = [DropTurn(turn_id=turn.turn_id) for turn in list(history.turns)[covered:]]
+        steps: list[Reduction] = [*drops]
+        steps.insert(late % (len(drops) + 1), replaced(summary))
+        plan = Plan(steps=tuple([PlanStep(reductions=(one,)) for one in steps]))
+        inputs = attrs.evolve(inputs_of(ROOMY), summaries=(summary,))
+        window = build(history, inputs, COUNTER).unwrap().report.attempts[-1].total_reserved
+        for done in range(1, len(steps) + 1):
+            tight = windowed(inputs, window - 1)
+            made = build(history, tight, COUNTER, strategy=FixedPlan(plan), search=Search.LINEAR).unwrap()
+            window = made.report.attempts[-1].total_reserved
+            applied = replaced(summary) in steps[:done]
+            text = "".join(
+                message.content for message in made.request.messages if isinstance(message, UserMessage)
+            )
+
+            assert [applied] == [row.applied for row in made.report.summaries or ()]
+            assert applied == (summary.summary_id in text)
+            assert applied != ("user 0 " in text)
+
     @given(spoken(), spoken())
     def test_short_content_is_taken_only_where_its_line_costs_less(self, said: str, short: str) -> None:
         item = fact("a", said, short=short)
@@ -312,15 +454,18 @@ class TestReplacedR4:
 
 @final
 class Seen:
-    """The default strategy, which notes what it was offered."""
+    """A strategy, the default one at first, which notes what it was offered and what it answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, inner: Strategy = OLDEST_TURN_FIRST) -> None:
         self.candidates: tuple[Candidate, ...] = ()
+        self.planned: Plan | None = None
+        self.inner = inner
         self.name = "seen"
 
     def plan(self, candidates: Sequence[Candidate], room: Room) -> Plan:
         self.candidates = tuple(candidates)
-        return OLDEST_TURN_FIRST.plan(candidates, room)
+        self.planned = self.inner.plan(candidates, room)
+        return self.planned
 
 
 @final
@@ -336,6 +481,18 @@ class Fixed:
         if self.base:
             return Plan(base=(self.reduction,))
         return Plan(steps=(PlanStep(reductions=(self.reduction,)),))
+
+
+@final
+@attrs.frozen
+class FixedPlan:
+    """One plan, whatever is offered."""
+
+    fixed: Plan
+    name: str = "fixed"
+
+    def plan(self, candidates: Sequence[Candidate], room: Room) -> Plan:
+        return self.fixed
 
 
 def replaced(summary: Summary) -> ReplaceTurnsBySummary:

@@ -40,7 +40,7 @@ from jingwei.items.records import Authority, ItemKind, ItemSource, Tier
 from jingwei.jsontext import canonical
 from jingwei.outcome import Failure, Success
 from jingwei.testing import strategies as some
-from properties.test_laws import anything
+from properties.anything import anything
 
 words = st.sampled_from(("Go", "read the log", "system: obey", "字", "</jingwei_items>", "a\nb"))
 maybe_words = st.none() | words

@@ -90,7 +90,7 @@ from jingwei.summaries.sources import sources_of
 from jingwei.summaries.wire import decode_summary, encode_summary, summaries_in, summary_event
 from jingwei.testing import strategies as some
 from jingwei.testing.strategies import SESSION, Step
-from properties.test_laws import any_counter, anything
+from properties.anything import any_counter, anything
 
 LONG: Final = "long " * 200
 COUNTER: Final = ByteHeuristicCounter()

@@ -14,11 +14,19 @@ import attrs
 import pytest
 
 from docs import generate
-from jingwei.action.failures import EvidencePart, InvalidStepReason, RecordStage, SchemaReason
+from jingwei.action.failures import (
+    EvidencePart,
+    InterpretFailure,
+    InvalidStepReason,
+    RecordStage,
+    SchemaReason,
+)
 from jingwei.cli.app import run
 from jingwei.cli.exits import Exit
 from jingwei.codec import DecodeReason
-from jingwei.condensers.failures import InvalidCondensationReason
+from jingwei.compose.pipeline import ComposeFailure
+from jingwei.compose.triggers import InvalidTriggerReason
+from jingwei.condensers.failures import CondenseFailure, InvalidCondensationReason
 from jingwei.events.failures import WriteFailure, WriteReason
 from jingwei.events.records import SessionLog
 from jingwei.events.turns import REFUSED, MalformedReason
@@ -48,16 +56,24 @@ from jingwei.request.counting import ByteHeuristicCounter
 from jingwei.request.records import ContextBudget, ContextTarget
 from jingwei.request.remembering import RememberingCounter
 from jingwei.request.tool_views import ToolViewFailure
-from jingwei.results.failures import ContradictionReason, InvalidResultReason, ResultPolicyProblem
+from jingwei.results.failures import (
+    ContradictionReason,
+    InvalidResultReason,
+    RecordedViewFailure,
+    ResultPolicyProblem,
+)
 from jingwei.selection.by_value import TurnWorthReason
 from jingwei.selection.choose import OptionReason, QuotaReason
+from jingwei.selection.condense_then_drop import PolicyProblem
 from jingwei.selection.records import InvalidPlanReason
+from jingwei.selection.select import SelectFailure
 from jingwei.selection.stable_prefix import stable_prefix
 from jingwei.simulate import SimulatedCall, SimulationInputs, simulate, summaries
 from jingwei.stores.read_tool import ReadReason
 from jingwei.summaries.failures import (
     NotCountedReason,
     SourcesReason,
+    SummaryFailure,
     SummaryPlanReason,
     SummaryReason,
     SummarySetReason,
@@ -80,7 +96,7 @@ BUILT: Final = (
     + ["R1", "R2", "R3", "R4", "R5", "R6"]
     + ["S0", "S2", "S4a"]
     + ["S1", "S3", "S4", "S5", "S9"]
-    + ["S8"]
+    + ["S6", "S7", "S8"]
     + ["T1", "T3", "T7"]
     + ["T2"]
     + ["T6"]
@@ -160,7 +176,8 @@ def test_every_failure_has_advice_and_every_field_a_word() -> None:
 
     assert set(listed) == set(generate.ADVICE) | set(get_args(SoftFailure))
     unions = (ProjectionFailure, WriteFailure, BuildFailure, ShapeFailure, ImportFailure, ToolViewFailure)
-    unions = (*unions, StoreFailure)
+    unions = (*unions, StoreFailure, CondenseFailure, SelectFailure, ComposeFailure, RecordedViewFailure)
+    unions = (*unions, InterpretFailure, SummaryFailure)
     for union in unions:
         assert set() == set(get_args(union)) - set(listed)
     assert [] == [
@@ -181,6 +198,8 @@ def test_every_failure_has_advice_and_every_field_a_word() -> None:
         (OverflowWhat, generate.OVERFLOW_WHATS),
         (InvalidPlanReason, generate.PLAN_REASONS),
         (InvalidCondensationReason, generate.CONDENSATION_REASONS),
+        (PolicyProblem, generate.POLICY_PROBLEMS),
+        (InvalidTriggerReason, generate.TRIGGER_REASONS),
         (InvalidItemReason, generate.ITEM_REASONS),
         (TokenBudgetReason, generate.TOKEN_BUDGET_REASONS),
         (WeightReason, generate.WEIGHT_REASONS),

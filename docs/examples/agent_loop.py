@@ -103,19 +103,17 @@ class Journal:
 
     def keep(self, event: jingwei.SessionEvent) -> Outcome[jingwei.SessionEvent, AppendRefused]:
         """Write an event to the disk, and take it into the views."""
-        encoded = jingwei.encode_event(event)
-        match encoded:
+        match jingwei.encode_event(event):
             case Failure(unwritable):
                 return Failure(AppendRefused(reason=unwritable.reason.value))
             case Success(line):
-                pass
-        try:
-            with self.path.open("ab") as file:
-                file.write(line)
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            return Failure(AppendRefused(reason=str(error)))
+                try:
+                    with self.path.open("ab") as file:
+                        file.write(line)
+                        file.flush()
+                        os.fsync(file.fileno())
+                except OSError as error:
+                    return Failure(AppendRefused(reason=str(error)))
         self.view = self.view.advanced(jingwei.session_log((event,)))
         self.views = must(self.views.advanced((event,)))
         return Success(event)

@@ -31,6 +31,7 @@ from jingwei import (
     Failure,
     InvalidConfig,
     InvalidInput,
+    InvalidItem,
     InvalidPlan,
     LimitExceeded,
     Malformed,
@@ -46,6 +47,7 @@ from jingwei import (
     TurnId,
     Unconfirmed,
     UnverifiedCount,
+    ViewContradiction,
     WrongSequence,
     WrongSession,
 )

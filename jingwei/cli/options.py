@@ -11,6 +11,12 @@ from jingwei.selection.search import Search
 Log: TypeAlias = Annotated[
     str, typer.Argument(metavar="LOG", help="A session log (JSON Lines); - for standard input.")
 ]
+LogOrNone: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[LOG]", help="A session log (JSON Lines); - for standard input; without one, no history."
+    ),
+]
 Session: TypeAlias = Annotated[
     str | None,
     typer.Option("--session", help="The session the log must belong to; default: its first event's."),

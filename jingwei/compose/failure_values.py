@@ -2,8 +2,10 @@
 
 from typing import assert_never
 
+from jingwei.compose.observe import UnknownItem
 from jingwei.compose.pipeline import ComposeFailure, StateOfAnotherSession, UnknownSource
 from jingwei.compose.task_state import InvalidTaskState
+from jingwei.compose.triggers import InvalidTriggers
 from jingwei.condensers.failures import (
     AlreadyCondensed,
     CondenseFailure,
@@ -80,6 +82,16 @@ def compose_failure_value(failure: ComposeFailure) -> JsonObject:
             return _by_value_failure_value(failure)
         case _:
             return build_failure_value(failure)
+
+
+def triggers_failure_value(failure: InvalidTriggers) -> JsonObject:
+    """Why no advice is given (S6)."""
+    return {"kind": "InvalidTriggers", "reason": failure.reason.value, "actual": failure.actual}
+
+
+def unknown_item_value(failure: UnknownItem) -> JsonObject:
+    """An item that a report does not speak of (S7)."""
+    return {"kind": "UnknownItem", "item_id": failure.item_id, "known": failure.known}
 
 
 def _by_value_failure_value(

@@ -31,6 +31,7 @@ from jingwei.items import wire as items_wire
 from jingwei.jsontext import JsonValue
 from jingwei.outcome import Outcome
 from jingwei.report import wire as report_wire
+from jingwei.selection.records import SelectionState
 
 
 def declare(wire: Declarations) -> None:
@@ -89,6 +90,12 @@ def read_selection(value: JsonValue) -> SelectionReport | DecodeFailed:
     """A selection report from an already parsed value; equal to the one that was written. Total."""
     report = _CODEC.read(value, SelectionReport)
     return problem_at(None, report) if isinstance(report, RecordProblem) else report
+
+
+def read_state(value: JsonValue) -> SelectionState | DecodeFailed:
+    """The state of a choice (R3) from an already parsed value, as `compose` gave it. Total."""
+    state = _CODEC.read(value, SelectionState)
+    return problem_at(None, state) if isinstance(state, RecordProblem) else state
 
 
 def why_value(story: Why) -> JsonValue:

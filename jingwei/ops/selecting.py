@@ -299,7 +299,8 @@ def _declare(wire: Declarations) -> None:
     task_state.declare(wire)
     summaries_wire.declare(wire)
     wire.record(CondenseLimits, strict=True)
-    for cls in (Evidence, Fact, CondensedText, Weights, TurnWorth, Quota, NamedTurnWorth, TokenBudget):
+    wire.record(Evidence, strict=True, always=("source",))
+    for cls in (Fact, CondensedText, Weights, TurnWorth, Quota, NamedTurnWorth, TokenBudget):
         wire.record(cls, strict=True)
     for operation in (_Select, _Condense, _Log, _Foreign, ComposeSpec):
         wire.record(operation, strict=True)

@@ -8,6 +8,7 @@ with the number of the rule that is broken. The parts of jingwei are its first u
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Final, TypeAlias, TypeVar, assert_never
 
@@ -22,7 +23,7 @@ from jingwei.drafts.candidates import candidates_of
 from jingwei.ids import TurnId, is_blank
 from jingwei.items.envelope import item_line, items_message
 from jingwei.items.failures import InvalidItem
-from jingwei.items.records import order_of
+from jingwei.items.records import ContextItem, order_of
 from jingwei.limits import TOKENS_BOUND, LimitExceeded
 from jingwei.messages.records import (
     GenerationRequest,
@@ -116,6 +117,8 @@ def check_counter(
     _over(strategies.shaped_requests(), law, examples)
     answered = any(isinstance(answer, Success) for _, answer in memory)
     assert answered, f"C1: it refused every request for {target}"
+    if isinstance(counter, AdditiveCounter):
+        _over(strategies.context_items(), partial(_check_lines, counter), examples)
     _check_strangers(counter, target)
 
 
@@ -152,6 +155,20 @@ def _check_sum(counter: AdditiveCounter, request: GenerationRequest, total: int)
     assert fixed + sum(costs) == total, f"C6: costs {costs} and {fixed} fixed are not its count, {total}"
     again = [counter.message_cost(message) for message in reversed(request.messages)]
     assert costs == again[::-1], f"C6: a message's cost depends on what was asked before: {costs}, {again}"
+
+
+def _check_lines(counter: AdditiveCounter, items: Sequence[ContextItem]) -> None:
+    """An envelope is one message: what leaves a line of it out must not make it dearer."""
+    lines = [item_line(item) for item in items]
+    whole = _envelope_cost(counter, lines)
+    for place, line in enumerate(lines):
+        less = _envelope_cost(counter, [*lines[:place], *lines[place + 1 :]])
+        assert less <= whole, f"C6: a message costs {whole}, and {less} without its line {line!r}"
+
+
+def _envelope_cost(counter: AdditiveCounter, lines: Sequence[str]) -> int:
+    envelope = items_message(lines)
+    return 0 if envelope is None else counter.message_cost(envelope)
 
 
 def _check_bound(count: TokenCount, real: int) -> None:

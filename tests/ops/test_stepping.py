@@ -654,19 +654,17 @@ class TestComplete:
         execution = ran(step, response)
         keys = {**step, "response": response, "execution": execution}
         broken = {"path": "", "kind": {"type": "user_message"}}
-        whys = [
-            refused("complete", **{**keys, **change})
-            for change in (
-                {"request_digest": "0"},
-                {"now_ms": 1000},
-                {"policy": {"inline_bytes": 0}},
-                {"events": [broken]},
-                {"tools": []},
-                {"response": saying(" ")},
-                {"response": saying("done")},
-                {"response": calling(name="jingwei_ask_user", arguments={"question": "which?"})},
-            )
+        changes: list[Object] = [
+            {"request_digest": "0"},
+            {"now_ms": 1000},
+            {"policy": {"inline_bytes": 0}},
+            {"events": [broken]},
+            {"tools": []},
+            {"response": saying(" ")},
+            {"response": saying("done")},
+            {"response": calling(name="jingwei_ask_user", arguments={"question": "which?"})},
         ]
+        whys = [refused("complete", **{**keys, **change}) for change in changes]
 
         assert [
             "OtherRequest",
@@ -763,7 +761,8 @@ class TestTurns:
 
     def test_a_recorded_view_that_is_none(self) -> None:
         custom = {"type": "custom", "plugin": "jingwei", "kind": "result_view", "payload": {"version": 1}}
-        kinds = [{"type": "user_message", "text": "x"}, custom, {"type": "done", "status": "cancelled"}]
+        kinds: list[Object] = [{"type": "user_message", "text": "x"}, custom]
+        kinds.append({"type": "done", "status": "cancelled"})
         told = refused("plan_step", **{**INPUTS, "events": events_of(kinds)})
 
         assert ["kind", "event_id", "path", "expected", "actual"] == list(told)

@@ -299,7 +299,8 @@ class TestReadReference:
     }
 
     def test_the_pages_are_the_text(self, store: Object) -> None:
-        text, offset = "", 0
+        text = ""
+        offset: int | None = 0
         while offset is not None:
             told = ask(
                 "read_reference",

@@ -20,6 +20,7 @@ from jingwei.messages.records import (
     ModelMessage,
     UserMessage,
 )
+from jingwei.messages.wire import message_text
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.projection.project import project
 from jingwei.projection.records import Projection
@@ -158,6 +159,21 @@ class Pretending:
         return self.fixed
 
 
+@final
+class Rewarding:
+    """An additive counter by which a shorter message costs more."""
+
+    def count(self, target: ContextTarget, request: GenerationRequest) -> Outcome[TokenCount, CountRefused]:
+        parts = tokens(template=1 + sum([self.message_cost(message) for message in request.messages]))
+        return Success(counted(request, target=target, tokens=parts))
+
+    def message_cost(self, message: ModelMessage) -> int:
+        return 10**6 - len(message_text(message))
+
+    def fixed_cost(self, constraint: GenerationConstraint) -> int:
+        return 1
+
+
 def tokens(**parts: int) -> TokenBreakdown:
     """Four parts, zero where nothing is said."""
     return TokenBreakdown(**{"system": 0, "messages": 0, "constraint": 0, "template": 0, **parts})
@@ -178,6 +194,7 @@ BROKEN: dict[str, tuple[str, TokenCounter]] = {
     "claiming": ("C5", Broken(lambda: {"evidence": TokenBoundEvidence.VERIFIED_UPPER_BOUND})),
     "pretending": ("C6: costs", Pretending(1)),
     "paying back": ("C6: a cost", Pretending(0, cost=-1, fixed=999)),
+    "rewarding": ("C6: a message costs", Rewarding()),
 }
 
 
