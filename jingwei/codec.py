@@ -772,7 +772,9 @@ def _read_fraction(value: object, _: object) -> Fraction:
 
 def _written_fraction(value: Fraction) -> JsonValue:
     """As a whole number where it is one, else as the text `n/d`: no digit is lost on the way."""
-    return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+    if value.denominator == 1:
+        return value.numerator
+    return f"{canonical(value.numerator)}/{canonical(value.denominator)}"
 
 
 def _unsigned_hook(bound: int) -> _Hook:

@@ -72,7 +72,7 @@ TOOLS_VISIBLE_MAX: Final = 64
 """Tools that a model may be shown in one step (T1): with more, models choose badly."""
 
 TOOL_BYTES_MAX: Final = 4 * 1024 * 1024
-"""Canonical bytes of all allowed definitions together (T1): four kilobytes for each of the most there may be."""
+"""Canonical bytes of all allowed definitions together (T1): four kilobytes for each that there may be."""
 
 assert TOOLS_VISIBLE_MAX <= TOOLS_AUTHORISED_MAX
 
@@ -149,13 +149,13 @@ READ_ANSWER_BYTES_MIN: Final = 256
 """The least room for an answer of the read tool: its JSON and one escaped character always fit (T4)."""
 
 ITEM_PRIORITY_MAX: Final = 1000
-"""The highest priority of a context item (S1): a scale that people can fill, and no number that drowns the others."""
+"""The highest priority of a context item (S1): people can fill such a scale, and it drowns no other number."""
 
 ITEM_DENOMINATOR_MAX: Final = 2**1074
-"""The denominator of the finest double, and so the finest share of an item (S1): no exact sum grows beyond reason."""
+"""The denominator of the finest double, and so of a share of an item (S1): exact sums stay small."""
 
 SUMMARY_KEEP_NEWEST: Final = 4
-"""Closed turns that are never summarised while nothing newer stands behind them (S8): what is being worked on."""
+"""Closed turns that are not summarised while nothing newer stands behind them (S8): it is worked on."""
 
 RECENT_EVENTS: Final = 50
 """Events that gathering looks back over (S4a): the seed's own number."""

@@ -30,6 +30,8 @@ from jingwei.request.counting import (
     TokenCounter,
 )
 from jingwei.request.records import ContextTarget, TokenCount
+from jingwei.results.records import ResultView
+from jingwei.results.wire import NO_VIEWS, RecordedViews
 from jingwei.selection.computed import View
 from jingwei.selection.records import Candidate, Plan, Room
 from jingwei.testing import strategies as some
@@ -88,6 +90,15 @@ def _very_long(sign: int) -> int:
     return sign * 10**4_400
 
 
+def _recorded(views: Sequence[ResultView]) -> RecordedViews:
+    """Those that can stand beside each other."""
+    kept = NO_VIEWS
+    for view in views:
+        added = kept.with_view(view)
+        kept = added.unwrap() if isinstance(added, Success) else kept
+    return kept
+
+
 _LEAVES: dict[Any, SearchStrategy[Any]] = {
     str: st.sampled_from(ODD_TEXTS) | st.text(st.characters(exclude_categories=()), max_size=5),
     int: st.sampled_from(ODD_INTEGERS) | st.integers(-3, 40) | st.sampled_from((1, -1)).map(_very_long),
@@ -95,6 +106,7 @@ _LEAVES: dict[Any, SearchStrategy[Any]] = {
     Fraction: st.fractions(-2, 2, max_denominator=9),
     type(None): st.none(),
     Json: st.sampled_from(ODD_JSON).map(Json) | some.free_json(),
+    RecordedViews: st.deferred(lambda: st.lists(_anything(ResultView), max_size=3).map(_recorded)),
 }
 
 

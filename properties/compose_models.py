@@ -94,10 +94,10 @@ def host_items(draw: DrawFn) -> tuple[ContextItem, ...]:
         rule = ContextItem(
             item_id=ItemId("rule"),
             kind=ItemKind.SYSTEM,
-            content=draw(st.sampled_from(("never push", "Go", "字" * 90))),
+            content=draw(st.sampled_from(("Go", "字" * 90, "never push\n" * 30))),
             source=ItemSource.HOST,
-            compressible=draw(st.booleans()),
-            short=draw(st.none() | st.just(ShortContent(text="never", method="cut-v1"))),
+            compressible=True,
+            short=draw(st.sampled_from((None, None, ShortContent(text="never", method="cut-v1")))),
         )
         items.append(rule)
     hostile = draw(st.lists(st.sampled_from(HOSTILE), max_size=2))

@@ -74,14 +74,6 @@ ROWS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "S6",
-        "turns without shorter previews are named again and again",
-        TRIGGERS,
-        "    if shorter is None or summed_cost(shorter.messages, counter) >= summed_cost(one.messages, counter):\n",
-        "    if shorter is None:\n",
-        S6 + "test_what_was_done_is_not_advised_again",
-    ),
-    Planted(
-        "S6",
         "an item that must stay is to count for less",
         TRIGGERS,
         " and not rows[item_id].protected\n",
@@ -166,7 +158,7 @@ ROWS: Final[tuple[Planted, ...]] = (
         DRAFT,
         "summed_cost(() if shown is None else shown.messages, costs),\n",
         "summed_cost(() if shown is None else line.messages, costs),\n",
-        ITEMS + "test_rows_tell_who_left_an_item_out_and_what_it_costs",
+        REPLACED + "test_short_content_is_taken_only_where_its_line_costs_less",
     ),
     Planted(
         "S4a",

@@ -438,14 +438,17 @@ class TestReplacedR4:
     def test_short_content_is_taken_only_where_its_line_costs_less(self, said: str, short: str) -> None:
         item = fact("a", said, short=short)
         inputs = attrs.evolve(inputs_of(ROOMY), items=(item,))
-        outcome = build(history_of(""), inputs, COUNTER, strategy=Fixed(CondenseItem(item_id=item.item_id)))
+        strategy = Fixed(CondenseItem(item_id=item.item_id), base=True)
+        outcome = build(history_of(""), inputs, COUNTER, strategy=strategy)
         full, less = (
             COUNTER.message_cost(UserMessage(content=line))
             for line in (whole_line(item), whole_line(item, instead=short))
         )
 
         if less < full:
-            assert isinstance(outcome, Success)
+            made = outcome.unwrap()
+            assert [whole_line(item, instead=short)] == lines_of(made, inputs)
+            assert [(full, less)] == [(row.full_cost, row.cost) for row in made.report.items or ()]
         else:
             failure = outcome.failure()
             assert isinstance(failure, InvalidPlan)

@@ -19,7 +19,7 @@ from jingwei.report.records import ReductionKind
 from jingwei.report.wire import decode_report, encode_report
 from jingwei.request.counting import ByteHeuristicCounter
 from jingwei.results.failures import ContradictionReason, ViewContradiction
-from jingwei.results.rendering import ViewRendition
+from jingwei.results.records import ViewRendition
 from jingwei.selection.by_value import ByValue
 from jingwei.selection.records import (
     ChoiceReason,

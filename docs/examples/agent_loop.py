@@ -184,18 +184,18 @@ class Agent:
                     return self.failed(ended.code, ended.message, retryable=ended.retryable)
                 case NotRecorded() | UnrecordedResult() | CompleteFailure():
                     self.journal = Journal(self.journal.path)  # as after a crash: nothing is run again
-                    return f"[stopped in the middle: {ended}]"
+                    return f"[stopped in the middle: {type(ended).__name__}]"
                 case _ if correction is None:
                     correction = corrected(ended)
                 case _:
-                    return self.failed("no_action", str(ended))
+                    return self.failed("no_action", type(ended).__name__)
         return self.failed("steps", f"no answer within {STEPS_MAX} steps")
 
     def step(self, correction: str | None) -> DoneStep | RunStepFailure:
         """Ask once, and run what is asked for. Where nothing can be asked, that is a failed call too."""
         match self.planned(correction):
             case Failure(unplanned):
-                return model_failed("no_request", str(unplanned), retryable=False)
+                return model_failed("no_request", type(unplanned).__name__, retryable=False)
             case Success(planned):
                 match run_step(planned, self, self.store, SHOWING):
                     case Success(done):
@@ -269,8 +269,9 @@ class Agent:
                 arguments = cast("dict[str, str]", call.arguments.value())  # held against its schema
                 return read_file(self.folder, arguments["name"])
             case _:
-                names = [path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*")]
-                return jingwei.ToolSucceeded(output=clean("\n".join(sorted(names))))
+                files = [path for path in self.folder.rglob("*") if path.is_file()]
+                names = sorted([path.relative_to(self.folder).as_posix() for path in files])
+                return jingwei.ToolSucceeded(output=clean("\n".join(names)))
 
 
 def corrected(why: InterpretFailure) -> str:

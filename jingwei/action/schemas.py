@@ -58,7 +58,9 @@ def compile_schema(tool: str, schema: Json) -> CompiledSchema | InvalidSchema:
     return CompiledSchema(tool=tool, schema=schema, checker=found)
 
 
-def violations_of(compiled: CompiledSchema, arguments: JsonValue) -> tuple[SchemaViolation, ...] | InvalidSchema:
+def violations_of(
+    compiled: CompiledSchema, arguments: JsonValue
+) -> tuple[SchemaViolation, ...] | InvalidSchema:
     """Where a value breaks the schema, in the schema's order and at most 16 times; empty where it does not.
 
     `InvalidSchema` where the check came to no end: a recursion deeper than the stack, a number out of reach.

@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Final, NoReturn, final
+from typing import Final, NoReturn, final
 
 import attrs
 import typer
@@ -37,7 +37,7 @@ from jingwei.events.records import SessionEvent
 from jingwei.events.wire import session_log
 from jingwei.ids import ItemId, TurnId
 from jingwei.jsontext import JsonValue
-from jingwei.limits import PREVIEW_INLINE_BYTES
+from jingwei.limits import PREVIEW_BYTES, PREVIEW_INLINE_BYTES
 from jingwei.ops.counters import counter_of
 from jingwei.ops.requests import BadRequest
 from jingwei.ops.selecting import ComposeSpec, compose_spec, composed_by, composed_value
@@ -47,7 +47,7 @@ from jingwei.projection.records import DEFAULT_CONFIG, Projection, ProjectionCon
 from jingwei.report.failure_values import decode_failure_value
 from jingwei.report.records import BuildReport
 from jingwei.request.counting import ByteHeuristicCounter
-from jingwei.selection.records import SelectionState
+from jingwei.selection.records import PreviewPolicy, SelectionState
 
 _HISTORY_OPTIONS: Final = (
     *("current_from_open", "session", "legacy_replies", "damaged_turns"),
@@ -62,23 +62,10 @@ _A_STATE: Final = "the `state` of a choice, or the output of `compose`"
 
 def compose_command(
     context: typer.Context,
-    spec: Annotated[
-        str,
-        typer.Argument(
-            metavar="SPEC.json",
-            help="JSON file with the keys of the `compose` op besides its history; - for standard input.",
-        ),
-    ],
+    spec: options.SpecFile,
     log: options.LogOrNone = None,
     current_from_open: options.CurrentFromOpen = False,
-    previous_state: Annotated[
-        str | None,
-        typer.Option(
-            "--previous-state",
-            metavar="FILE",
-            help="The state of the last choice, or the output of `compose`: what it left out stays out (R3).",
-        ),
-    ] = None,
+    previous_state: options.PreviousState = None,
     session: options.Session = None,
     legacy_replies: options.Legacy = DEFAULT_CONFIG.legacy_replies,
     damaged_turns: options.Damaged = DEFAULT_CONFIG.damaged_turns,
@@ -114,41 +101,15 @@ def compose_command(
 
 def advise_command(
     log: options.Log,
-    report: Annotated[
-        str,
-        typer.Argument(
-            metavar="REPORT.json",
-            help="The last request's report, or the output of `compose` or `build`.",
-        ),
-    ],
-    expected_tokens: Annotated[
-        int | None,
-        typer.Option("--expected-tokens", min=0, help="Of the next input; default: the report's last count."),
-    ] = None,
-    threshold: Annotated[
-        str, typer.Option("--threshold", help="Share of the window that the input may take.")
-    ] = "0.7",
-    result_cap: Annotated[
-        int, typer.Option("--result-cap", metavar="BYTES", help="Of one recorded result.")
-    ] = PREVIEW_INLINE_BYTES,
-    stale_turns: Annotated[
-        int, typer.Option("--stale-turns", help="Turns without a reference after which an item is stale.")
-    ] = STALE_TURNS,
-    unused: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--unused",
-            metavar="ITEM=TURNS",
-            help="Turns without a reference to ITEM; may be given again.",
-        ),
-    ] = None,
-    stage_before: Annotated[
-        str | None, typer.Option("--stage-before", help="The stage of the plan at the last request.")
-    ] = None,
-    stage_now: Annotated[
-        str | None, typer.Option("--stage-now", help="The stage now; without it the plan has ended.")
-    ] = None,
-    quality_fell: Annotated[bool, typer.Option("--quality-fell", help="The answers became worse.")] = False,
+    report: options.LastReport,
+    expected_tokens: options.ExpectedTokens = None,
+    threshold: options.Threshold = "0.7",
+    result_cap: options.ResultCap = PREVIEW_INLINE_BYTES,
+    stale_turns: options.StaleAfter = STALE_TURNS,
+    unused: options.Unused = None,
+    stage_before: options.StageBefore = None,
+    stage_now: options.StageNow = None,
+    quality_fell: options.QualityFell = False,
     legacy_replies: options.Legacy = DEFAULT_CONFIG.legacy_replies,
     damaged_turns: options.Damaged = DEFAULT_CONFIG.damaged_turns,
     max_events: options.MaxEvents = DEFAULT_CONFIG.max_events,
@@ -171,7 +132,12 @@ def advise_command(
         stage_now=stage_now,
         quality_fell=quality_fell,
     )
-    triggers = Triggers(threshold=_share(threshold), result_cap_bytes=result_cap, stale_turns=stale_turns)
+    triggers = Triggers(
+        threshold=_share(threshold),
+        result_cap_bytes=result_cap,
+        stale_turns=stale_turns,
+        policy=_policy(result_cap),
+    )
     config = config_of(legacy_replies, damaged_turns, max_events, max_input_bytes, max_messages)
     built, read = report_of(report), log_within(log, config)
     history = split_of(read, built.session_id, config).history
@@ -186,13 +152,7 @@ def advise_command(
                 emit(advice_value(one))
 
 
-def why_command(
-    composed: Annotated[
-        str, typer.Argument(metavar="COMPOSED.json", help="The output of `compose`; - for standard input.")
-    ],
-    item: Annotated[str, typer.Argument(metavar="ITEM", help="The id of an item; memory:ID for a memory.")],
-    pretty: Annotated[bool, typer.Option("--pretty", help="Sentences for people instead of JSON.")] = False,
-) -> None:
+def why_command(composed: options.Composed, item: options.Item, pretty: options.Sentences = False) -> None:
     """Say why an item is in a composed request, or is not, step by step (S7)."""
     report = _selection_of(composed)
     match why(report, ItemId(item)):
@@ -205,11 +165,7 @@ def why_command(
 
 
 def diff_command(
-    before: Annotated[
-        str, typer.Argument(metavar="A.json", help="A report, or the output of `build` or `compose`.")
-    ],
-    after: Annotated[str, typer.Argument(metavar="B.json", help="A later one.")],
-    pretty: options.Pretty = False,
+    before: options.FirstReport, after: options.SecondReport, pretty: options.Pretty = False
 ) -> None:
     """Show what came and what went between the requests of two reports (S7)."""
     _one_input({"A.json": before, "B.json": after})
@@ -242,6 +198,11 @@ def _share(text: str) -> Fraction:
         hint = "the threshold is a share of the window, written as a decimal: 0.7"
         fail(Said(what=f"--threshold: expected a number of at least 0, met {text!r}", hint=hint), Exit.USAGE)
     return share
+
+
+def _policy(cap: int) -> PreviewPolicy:
+    """What is above the cap is large, and a preview leaves room under it for what frames it."""
+    return PreviewPolicy(inline_bytes=cap, preview_bytes=max(min(PREVIEW_BYTES, cap // 2), 1))
 
 
 def _unused(given_rows: Sequence[str]) -> tuple[tuple[ItemId, int], ...]:

@@ -276,17 +276,9 @@ def _items(rows: Sequence[ItemRow]) -> Table:
 
 
 def _choice(selection: Selection) -> Table:
-    left = plural(selection.state.available, "token")
-    table = table_of(
-        f"choice by value, {left} to give",
-        "what",
-        "tier",
-        "worth",
-        "tokens",
-        "chosen",
-        "why",
-        right=("worth", "tokens"),
-    )
+    title = f"choice by value, {plural(selection.state.available, 'token')} to give"
+    headings = ("what", "tier", "worth", "tokens", "chosen", "why")
+    table = table_of(title, *headings, right=("worth", "tokens"))
     for row in selection.rows:
         what = f"turn {row.turn_id}" if row.item_id is None else f"item {row.item_id}"
         verdict = "[green]yes[/green]" if row.chosen else "[yellow]no[/yellow]"

@@ -77,7 +77,7 @@ def diff_table(found: ReportDiff) -> RenderableType:
 
 def advice_text(advice: Sequence[Advice]) -> Text:
     """Each advice in a sentence or two; nothing to advise is said as well."""
-    return Text("\n".join([_said(one) for one in advice]) or "nothing to advise")
+    return Text("\n".join([f"- {_said(one)}" for one in advice]) or "nothing to advise")
 
 
 # --- a composed request ---------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def _selection_tables(report: SelectionReport) -> Iterator[Table]:
 
 
 def _gathered(report: SelectionReport) -> str:
-    stages = ", ".join([f"{len(row.item_ids):,} {row.stage.value}" for row in report.stages if row.item_ids])
+    stages = ", ".join([f"{row.stage.value} {len(row.item_ids):,}" for row in report.stages if row.item_ids])
     before, after = as_tokens(report.tokens_before), as_tokens(report.tokens_after)
     gathered = f"{plural(report.candidates, 'item')} gathered ({stages or 'nothing'})"
     return (
@@ -248,9 +248,7 @@ def _say_finished(advice: CondenseFinished) -> str:
         case Reach.BY_CONDENSING:
             return f"condense finished steps: {expects}; {condensing}, which is enough"
         case Reach.BY_LEAVING_OUT:
-            return (
-                f"leave out old turns: {expects}; {condensing}, which is not enough, and {leaving}, which is"
-            )
+            return f"leave out old turns: {expects}; {condensing}, too little; {leaving}, which is enough"
         case Reach.NOT_REACHABLE:
             return (
                 f"NOT reachable: {expects}; {condensing} and {leaving}, and neither is enough; "

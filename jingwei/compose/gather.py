@@ -18,6 +18,7 @@ from jingwei.compose.task_state import (
     PlanStepText,
     RecalledMemory,
     TaskState,
+    memory_value,
     task_state_failure,
 )
 from jingwei.events.records import (
@@ -35,6 +36,7 @@ from jingwei.ids import ItemId, ToolCallId, TurnId, is_blank
 from jingwei.items.check import first_failure
 from jingwei.items.failures import InvalidItem
 from jingwei.items.records import Authority, ContextItem, ItemKind, ItemSource, Tier
+from jingwei.items.wire import item_value
 from jingwei.jsontext import canonical, utf8_bytes
 from jingwei.limits import RECALLED_MEMORIES, RECENT_EVENTS
 from jingwei.outcome import Failure, Outcome, Success
@@ -327,7 +329,7 @@ def recalled_items(
             admitted.append(memory)
         else:
             filtered.append(FilteredMemory(memory_id=memory.memory_id, reason=reason))
-    admitted.sort(key=lambda memory: (-memory.score, memory.memory_id, repr(memory)))
+    admitted.sort(key=lambda memory: (-memory.score, memory.memory_id, canonical(memory_value(memory))))
     used = admitted[: max(limit, 0)]
     for memory in admitted[len(used) :]:
         filtered.append(FilteredMemory(memory_id=memory.memory_id, reason=FilterReason.LIMIT))
@@ -387,7 +389,9 @@ def _in_order(items: Iterable[ContextItem]) -> tuple[ContextItem, ...]:
     """By id, so that the order given never matters; of two with one id the whole record decides."""
     given = tuple(items)
     repeated = len({item.item_id for item in given}) < len(given)
-    return tuple(sorted(given, key=lambda item: (item.item_id, repr(item) if repeated else "")))
+    return tuple(
+        sorted(given, key=lambda item: (item.item_id, canonical(item_value(item)) if repeated else ""))
+    )
 
 
 # --- one item -------------------------------------------------------------------------------------

@@ -181,7 +181,8 @@ def _of_line(kept: Iterable[ItemRow], built: BuildReport) -> Fraction | None:
     The envelope stands just before what is current (S4).
     """
     lines, place = _summed(row.cost for row in kept), len(built.sent) - built.current_messages - 1
-    envelope = built.sent[place].cost if built.items_digest is not None and place >= 0 else None
+    stands = built.items_digest is not None and 0 <= place < len(built.sent)
+    envelope = built.sent[place].cost if stands else None
     return None if envelope is None or lines is None else Fraction(envelope, max(lines, 1))
 
 
@@ -293,7 +294,9 @@ def _row(step: WhyStep, reason: str, other: ItemId | None = None) -> WhyRow:
     return WhyRow(step=step, other=other, reason=reason)
 
 
-def _gathered_rows(report: SelectionReport, item_id: ItemId, filtered: Iterable[FilteredMemory]) -> list[WhyRow]:
+def _gathered_rows(
+    report: SelectionReport, item_id: ItemId, filtered: Iterable[FilteredMemory]
+) -> list[WhyRow]:
     stages = [stage.stage.value for stage in report.stages if item_id in stage.item_ids]
     return [
         *[_row(WhyStep.GATHERED, stage) for stage in stages],

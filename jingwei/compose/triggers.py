@@ -13,7 +13,7 @@ import attrs
 
 from jingwei.ids import EventId, ItemId, TurnId
 from jingwei.items.records import ItemKind
-from jingwei.jsontext import utf8_bytes
+from jingwei.jsontext import canonical, shortened, utf8_bytes
 from jingwei.limits import PREVIEW_INLINE_BYTES
 from jingwei.messages.records import ModelMessage, ToolMessage
 from jingwei.outcome import Failure, Outcome, Success
@@ -247,17 +247,23 @@ def advise(
 
 def _triggers_failure(triggers: Triggers, observed: Observed) -> InvalidTriggers | None:
     if not 0 < triggers.threshold <= 1:
-        reason, actual = InvalidTriggerReason.THRESHOLD_OUT_OF_RANGE, str(triggers.threshold)
+        reason, actual = InvalidTriggerReason.THRESHOLD_OUT_OF_RANGE, _number(triggers.threshold)
     elif triggers.result_cap_bytes < 1:
-        reason, actual = InvalidTriggerReason.CAP_OUT_OF_RANGE, str(triggers.result_cap_bytes)
+        reason, actual = InvalidTriggerReason.CAP_OUT_OF_RANGE, _number(triggers.result_cap_bytes)
     elif triggers.stale_turns < 1:
-        reason, actual = InvalidTriggerReason.STALE_OUT_OF_RANGE, str(triggers.stale_turns)
+        reason, actual = InvalidTriggerReason.STALE_OUT_OF_RANGE, _number(triggers.stale_turns)
     elif any(turns < 0 for _, turns in observed.unused_turns):
         lowest = min(turns for _, turns in observed.unused_turns)
-        reason, actual = InvalidTriggerReason.NEGATIVE_TURNS, str(lowest)
+        reason, actual = InvalidTriggerReason.NEGATIVE_TURNS, _number(lowest)
     else:
         return None
     return InvalidTriggers(reason=reason, actual=actual)
+
+
+def _number(actual: int | Fraction) -> str:
+    """For people, and of any size."""
+    whole, parts = canonical(actual.numerator), canonical(actual.denominator)
+    return shortened(whole if actual.denominator == 1 else f"{whole}/{parts}")
 
 
 @final

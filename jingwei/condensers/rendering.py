@@ -29,8 +29,9 @@ def rendered(condensed: CondensedText) -> str:
 
 def reference_text(evidence: Evidence) -> str:
     """A reference as the model sees it, without its source."""
-    last = "" if evidence.last_line == evidence.first_line else f"-{evidence.last_line}"
-    return f"L{evidence.first_line}{last}:{evidence.start}-{evidence.end}"
+    # As canonical text, since Python itself writes no number of more digits than it is set to.
+    last = "" if evidence.last_line == evidence.first_line else f"-{canonical(evidence.last_line)}"
+    return f"L{canonical(evidence.first_line)}{last}:{canonical(evidence.start)}-{canonical(evidence.end)}"
 
 
 def is_condensed(text: str) -> bool:

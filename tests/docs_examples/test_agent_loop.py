@@ -4,6 +4,7 @@ The endpoint is `docs/examples/scripted_server.py` on the loopback. Each request
 request validators of mistral-common, and against the requests before it.
 """
 
+import contextlib
 import copy
 import io
 import json
@@ -153,12 +154,16 @@ class World:
         self.open()
 
     def open(self) -> None:
-        """A new process: nothing is left but the two files."""
+        """A new process: nothing is left but the two files. It may die while it recovers, too."""
+        journal = None
+        while journal is None:
+            with contextlib.suppress(Crash):
+                journal = Journal(self.log)
         self.store: SqliteStore = open_sqlite_store(
             self.store_file, StoreLimits(store_id=StoreId("agent"))
         ).unwrap()
         self.client = openai.OpenAI(base_url=self.base_url, api_key="k", max_retries=0)
-        self.agent = Agent(self.client, "scripted", self.folder, Journal(self.log), self.store, WINDOW)
+        self.agent = Agent(self.client, "scripted", self.folder, journal, self.store, WINDOW)
 
     def close(self) -> None:
         self.store.close()
@@ -213,7 +218,7 @@ def second_day(world: World) -> None:
     """What was stored before the restart can still be read; answers that are no action."""
     world.turn("Again from the long one.", lambda body: calls(old_reference(body)), says("It begins so."))
     two = calls(("list_files", {}), ("list_files", {}))
-    assert "no_action" in world.turn("Do two things.", two, two)
+    assert "[no_action: MultipleActions]" == world.turn("Do two things.", two, two)
     world.turn("Delete it.", calls(("delete", {"name": "small.txt"})), says("I cannot."))
     world.turn("Broken.", calls(("read_file", '{"name": "small')), reads("small.txt"), says("mended"))
     world.turn("Wrong.", calls(("read_file", {"path": "small.txt"})), reads("small.txt"), says("right"))
@@ -603,7 +608,7 @@ def test_a_disk_that_fails_once_stops_the_turn_and_runs_nothing_again(
 
     monkeypatch.setattr(os, "fsync", failing)
 
-    assert "[stopped in the middle" in world.turn("Read.", reads("small.txt"))
+    assert "[stopped in the middle: UnrecordedResult]" == world.turn("Read.", reads("small.txt"))
     assert "all well" == world.turn("And now?", says("all well"))
     assert 1 == sum(isinstance(event.kind, ToolCallEvent) for event in world.events)
 
@@ -622,7 +627,7 @@ def test_a_store_that_is_full_leaves_the_preview(world: World) -> None:
 
 
 def test_what_cannot_fit_is_said_before_anything_is_asked(world: World) -> None:
-    assert "[no_request: DoesNotFit" in world.turn("words " * 20_000)
+    assert "[no_request: DoesNotFit]" == world.turn("words " * 20_000)
     assert "fits" == world.turn("And now?", says("fits"))
 
 
