@@ -517,6 +517,12 @@ WRITE_REASONS: Final[Mapping[WriteReason, Told]] = {
         "The turn would end in success without a complete reply.",
         "Write the reply first, or end the turn as cancelled or with an error.",
     ),
+    WriteReason.UNREADABLE: (
+        "The event's line could not be read back; `unreadable` says why, in the words of "
+        "[DecodeFailed](#decodefailed), and `path` where.",
+        "Mend the value at `path`: one such line would make the whole log unreadable. Of a model's answer "
+        "`model_result` makes an event that can be read.",
+    ),
 }
 
 CONFIG_REASONS: Final[Mapping[InvalidConfigReason, Told]] = {

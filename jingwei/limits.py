@@ -149,7 +149,7 @@ READ_ANSWER_BYTES_MIN: Final = 256
 """The least room for an answer of the read tool: its JSON and one escaped character always fit (T4)."""
 
 ITEM_PRIORITY_MAX: Final = 1000
-"""The highest priority of a context item (S1): people can fill such a scale, and it drowns no other number."""
+"""The highest priority of a context item (S1): people can fill the scale, and it drowns no other number."""
 
 ITEM_DENOMINATOR_MAX: Final = 2**1074
 """The denominator of the finest double, and so of a share of an item (S1): exact sums stay small."""

@@ -120,7 +120,9 @@ def odd_part(good: SearchStrategy[_Drawn], cls: type[_Drawn]) -> SearchStrategy[
     def drawn(draw: DrawFn) -> _Drawn:
         record = draw(good)
         name = draw(st.sampled_from([None, *hints]))
-        return record if name is None else attrs.evolve(record, **{name: draw(anything(hints[name]))})  # type: ignore[type-var]  # attrs classes
+        if name is None:
+            return record
+        return attrs.evolve(record, **{name: draw(anything(hints[name]))})  # type: ignore[misc]  # attrs
 
     return drawn() | anything(cls)
 
@@ -135,16 +137,10 @@ def any_items() -> SearchStrategy[list[jingwei.ContextItem]]:
 def _sources(data: st.DataObject) -> jingwei.SummarySources:
     """Turns as `sources_of` gives them, and any others."""
     log = data.draw(some.legal_logs(max_turns=3))
-    match jingwei.project(SESSION, log, OMIT):
-        case Success(projection):
-            match jingwei.sources_of(projection, log):
-                case Success(sources):
-                    return data.draw(st.just(sources) | anything(jingwei.SummarySources))
-                case Failure():
-                    pass
-        case Failure():
-            pass
-    return data.draw(anything(jingwei.SummarySources))
+    projection = jingwei.project(SESSION, log, OMIT).unwrap()
+    good = jingwei.sources_of(projection, log).unwrap()
+    drawn: jingwei.SummarySources = data.draw(st.just(good) | anything(jingwei.SummarySources))
+    return drawn
 
 
 def _summaries(sources: jingwei.SummarySources) -> SearchStrategy[jingwei.Summary]:

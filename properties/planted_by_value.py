@@ -10,10 +10,10 @@ CHOOSE: Final = "jingwei/selection/choose.py"
 PACKING: Final = "jingwei/selection/packing.py"
 BY_VALUE: Final = "jingwei/selection/by_value.py"
 
-S0: Final = "properties/test_by_value.py::TestS0TheBudgetOfItems::"
-S2: Final = "properties/test_by_value.py::TestS2ValuePerToken::"
-S4A: Final = "properties/test_by_value.py::TestS4aTheOrderOfChoosing::"
-R3: Final = "properties/test_by_value.py::TestR3ByValue::"
+S0: Final = "properties/test_by_value.py::TestTheBudgetOfItemsS0::"
+S2: Final = "properties/test_by_value.py::TestValuePerTokenS2::"
+S4A: Final = "properties/test_by_value.py::TestTheOrderOfChoosingS4a::"
+R3: Final = "properties/test_by_value.py::TestByValueR3::"
 
 ROWS: Final[tuple[Planted, ...]] = (
     Planted(

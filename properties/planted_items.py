@@ -7,6 +7,7 @@ from properties.planted import Planted
 CHECK: Final = "jingwei/items/check.py"
 CONFLICTS: Final = "jingwei/items/conflicts.py"
 DUPLICATES: Final = "jingwei/items/duplicates.py"
+JSONTEXT: Final = "jingwei/jsontext.py"
 ENVELOPE: Final = "jingwei/items/envelope.py"
 GATHER: Final = "jingwei/compose/gather.py"
 RECORDS: Final = "jingwei/items/records.py"
@@ -94,7 +95,7 @@ ROWS: Final[tuple[Planted, ...]] = (
     Planted(
         "S4",
         "only the closing half of a delimiter escaped",
-        ENVELOPE,
+        JSONTEXT,
         '.replace("<", "\\\\u003c").replace(">", "\\\\u003e")',
         '.replace(">", "\\\\u003e")',
         S4 + "test_there_is_one_beginning_and_one_end",
@@ -102,7 +103,7 @@ ROWS: Final[tuple[Planted, ...]] = (
     Planted(
         "S4",
         "delimiters taken out instead of escaped",
-        ENVELOPE,
+        JSONTEXT,
         '.replace("<", "\\\\u003c")',
         '.replace("<", "")',
         S4 + "test_contents_are_read_back_as_they_were",

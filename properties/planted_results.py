@@ -8,6 +8,7 @@ TOOLS: Final = "jingwei/request/tool_views.py"
 VIEW: Final = "jingwei/results/view.py"
 RECORDED: Final = "jingwei/results/recorded.py"
 RECORDS: Final = "jingwei/results/records.py"
+JSONTEXT: Final = "jingwei/jsontext.py"
 ENVELOPE: Final = "jingwei/results/envelope.py"
 WIRE: Final = "jingwei/results/wire.py"
 RENDERING: Final = "jingwei/results/rendering.py"
@@ -135,8 +136,8 @@ ROWS: Final[tuple[Planted, ...]] = (
     Planted(
         "T7",
         "delimiters stand in an envelope as the tool wrote them",
-        ENVELOPE,
-        '    return canonical(value).replace("<", "\\\\u003c").replace(">", "\\\\u003e")\n',
+        JSONTEXT,
+        "    return as_data(canonical(value))\n",
         "    return canonical(value)\n",
         KEPT + "test_no_delimiter_and_no_line_end_stands_in_an_envelope",
     ),

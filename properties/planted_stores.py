@@ -92,7 +92,7 @@ ROWS: Final[tuple[Planted, ...]] = (
         "T4",
         "delimiters in a page not escaped",
         TOOL,
-        "    return data_line({**_LABEL, **said})\n",
+        "    return data_text({**_LABEL, **said})\n",
         "    return canonical({**_LABEL, **said})\n",
         T4 + "test_a_model_reads_the_original_from_its_answers",
     ),

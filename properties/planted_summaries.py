@@ -157,8 +157,8 @@ ROWS: Final[tuple[Planted, ...]] = (
         "S8",
         "a summary can write our delimiters",
         RENDER,
-        '.replace("<", "\\\\u003c")',
-        "",
+        "return data_text(said)",
+        'return data_text(said).replace("\\\\u003c", "<")',
         S8 + "test_no_delimiter_comes_from_a_summary",
     ),
     Planted(

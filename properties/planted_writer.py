@@ -111,8 +111,8 @@ ROWS: Final[tuple[Planted, ...]] = (
         "L4",
         "of a damaged turn answered calls are told as open",
         RECOVERY,
-        "                called.pop(answer.call_id, None)\n",
-        "                called.get(answer.call_id)\n",
+        "            called.pop(kind.result.call_id, None)\n",
+        "            called.get(kind.result.call_id)\n",
         f"{L4}test_a_damaged_last_turn_gets_its_end_and_no_result",
     ),
     Planted(

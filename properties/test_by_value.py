@@ -122,7 +122,7 @@ def best_worth(given: Sequence[tuple[int, Fraction]], room: int) -> Fraction:
     return front[-1][1]
 
 
-class TestS0TheBudgetOfItems:
+class TestTheBudgetOfItemsS0:
     """S0. A token budget sets aside output, tool schema, system, retry and a margin, and what is left bounds
     the choice of items alone. The build's own budget takes none of it off a second time: it counts system
     texts and tools, and sets aside only what no request may take."""
@@ -159,7 +159,7 @@ class TestS0TheBudgetOfItems:
         assert (len(selected.items) == 1) == (spent <= window - output)
 
 
-class TestS2ValuePerToken:
+class TestValuePerTokenS2:
     """S2. Value per token is the weights times priority, relevance, freshness and trust, by the cost, which
     counts as at least 1. It is exact; ties fall by id; the order in which items are given never matters."""
 
@@ -213,7 +213,7 @@ class TestS2ValuePerToken:
         assert ["o00", "o01"] == [one.key for one in leaving_order(pair)]
 
 
-class TestS4aTheOrderOfChoosing:
+class TestTheOrderOfChoosingS4a:
     """S4a. Required first, then floors per kind, then by value per token under a ceiling per kind. A floor
     that its kind cannot use is shared out again; a ceiling never evicts what is required; what is required
     and does not fit is refused with each one's cost; going down, the least valuable goes first."""
@@ -443,7 +443,7 @@ def named(row: ChoiceRow) -> str:
     return f"t{row.turn_id}" if row.item_id is None else row.item_id
 
 
-class TestR3ByValue:
+class TestByValueR3:
     """R3. Tiers are lexicographic: a higher tier is never traded for a lower one. Inside a tier the value per
     token decides, and a tiny item never keeps out a large valuable one. The choice is the plan's base, in
     stable order, and the steps go on with the least valuable. What the last choice left out does not come

@@ -191,6 +191,7 @@ from jingwei.selection.search import (
 from jingwei.selection.stable_prefix import Fold
 from jingwei.selection.views import Candidates, EachDropped, Spared
 from jingwei.testing import strategies
+from properties import room_words
 from properties.build_models import (
     SCHEMES,
     TARGET,
@@ -243,7 +244,8 @@ WORDS: Final[Mapping[type[enum.Enum], str]] = {
     BudgetMode: "soft hard",
     Search: "linear bisect auto",
     InvalidPlanReason: "unknown_candidate pinned repeated already_condensed nothing_to_condense not_smaller",
-    WriteReason: "blank_session_id repeated_event_id turn_not_terminated open_calls missing_reply",
+    WriteReason: "blank_session_id repeated_event_id turn_not_terminated open_calls missing_reply "
+    "unreadable",
     PolicyProblem: "zero_preview preview_over_inline negative_keep zero_batch",
     DamagedTurns: "reject quarantine",
     WayOut: "configuration close_abandoned close_then_configuration",
@@ -254,6 +256,7 @@ WORDS: Final[Mapping[type[enum.Enum], str]] = {
     ViewForm: "whole prefix condensed",
     ViewFallback: "over_limit negative_prefix blank_condensed not_smaller lone_surrogate",
     ViewRendition: "native json",
+    **room_words.WORDS,
 }
 """Every closed list of these rooms in the words of the specification, each word named by its member."""
 
@@ -350,7 +353,7 @@ DEFAULTS: Final[Mapping[type[object], Mapping[str, object]]] = {
         "views": RecordedViews(),
         "policy": ResultPolicy(inline_bytes=4096, preview_bytes=512, max_shown_bytes=16_384),
     },
-    WriteRefused: {"open_tool_calls": (), "open_model_calls": ()},
+    WriteRefused: {"open_tool_calls": (), "open_model_calls": (), "unreadable": None, "path": None},
     SessionLog: {"measured": False},
     Closing: {"turn_id": None, "events": (), "tool_calls": (), "model_calls": ()},
     CondenseThenDrop: {
@@ -361,10 +364,19 @@ DEFAULTS: Final[Mapping[type[object], Mapping[str, object]]] = {
     },
     CondenseExchange: {"policy": PreviewPolicy(inline_bytes=4096, preview_bytes=512)},
     CondenseTurn: {"policy": PreviewPolicy(inline_bytes=4096, preview_bytes=512)},
-    InvalidPlan: {"exchange": None},
+    InvalidPlan: {"exchange": None, "item_id": None, "summary_id": None},
     PreviewPolicy: {"inline_bytes": 4096, "preview_bytes": 512},
-    Room: {"session_id": "", "turns": (), "exchanges": (), "costs": None},
-    Plan: {"base": (), "steps": (), "marks": None},
+    Room: {
+        "session_id": "",
+        "turns": (),
+        "exchanges": (),
+        "items": (),
+        "summaries": (),
+        "required": (),
+        "constraint": TextConstraint(),
+        "costs": None,
+    },
+    Plan: {"base": (), "steps": (), "marks": None, "selection": None},
     SearchState: {
         "guess": 0,
         "trusted": False,
@@ -384,11 +396,15 @@ DEFAULTS: Final[Mapping[type[object], Mapping[str, object]]] = {
         "limits": BuildLimits(),
         "reduce_current": False,
         "previous": None,
+        "items": (),
+        "summaries": (),
+        "rendering": None,
     },
+    **room_words.DEFAULTS,
 }
 """What a host that says nothing has said (M2, P1, C2, C3, B1)."""
 
-ROOMS: Final = ("events", "messages", "projection", "request", "results", "selection")
+ROOMS: Final = ("events", "messages", "projection", "request", "results", "selection", *room_words.ROOMS)
 
 # --- every key of the wire --------------------------------------------------------------------------
 

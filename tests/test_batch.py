@@ -736,6 +736,8 @@ class TestRecover:
             "turn_id": "t",
             "open_tool_calls": [],
             "open_model_calls": [],
+            "unreadable": None,
+            "path": None,
         } == failure(asked)
         assert "u" == ask({**asked, "earlier_turns": "keep"})["ok"]["turn_id"]
         assert "WrongSession" == failure({**asked, "session_id": "x"})["kind"]

@@ -366,6 +366,19 @@ def test_the_other_marks_of_the_page_give_its_numbers(week: SessionLog) -> None:
         assert told in LONG_SESSIONS
 
 
+# --- the page on choosing ---------------------------------------------------------------------------
+
+
+def test_the_table_of_verdicts_is_that_of_the_example(capsys: pytest.CaptureFixture[str]) -> None:
+    """Row by row; the other numbers of the page stand in code that runs."""
+    page = (DOCS / "selection.md").read_text(encoding="utf-8")
+    runpy.run_path(str(DOCS / "examples" / "choosing.py"), run_name="__main__")
+    printed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+
+    assert printed == re.findall(r"^\| P\d \| `.*$", page, flags=re.M)
+    assert 11 == len(printed)
+
+
 def prose_of(page: Path) -> str:
     """A page without its code."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)

@@ -12,7 +12,7 @@ import typer
 from jingwei.cli import options
 from jingwei.cli.describe import Said, say_compose, say_decode, say_triggers, say_unknown_item
 from jingwei.cli.exits import Exit, build_exit
-from jingwei.cli.output import emit, fail, note, show
+from jingwei.cli.output import emit, emit_text, fail, note, show
 from jingwei.cli.reading import config_of, document, given, log_within, report_of, session_of, split_of
 from jingwei.cli.show_composed import advice_text, composed_table, diff_table, why_text
 from jingwei.cli.strategies import decimal_of
@@ -36,7 +36,7 @@ from jingwei.compose.wire import advice_value, diff_value, read_selection, read_
 from jingwei.events.records import SessionEvent
 from jingwei.events.wire import session_log
 from jingwei.ids import ItemId, TurnId
-from jingwei.jsontext import JsonValue
+from jingwei.jsontext import JsonValue, canonical
 from jingwei.limits import PREVIEW_BYTES, PREVIEW_INLINE_BYTES
 from jingwei.ops.counters import counter_of
 from jingwei.ops.requests import BadRequest
@@ -148,8 +148,7 @@ def advise_command(
         case Success(advice) if pretty:
             show(advice_text(advice))
         case Success(advice):
-            for one in advice:
-                emit(advice_value(one))
+            emit_text("".join([canonical(advice_value(one)) + "\n" for one in advice]))
 
 
 def why_command(composed: options.Composed, item: options.Item, pretty: options.Sentences = False) -> None:

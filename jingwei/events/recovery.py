@@ -139,17 +139,14 @@ def _ended(writer: SessionWriter, log: SessionLog, ids: IdSource) -> Success[Clo
     called = dict[ToolCallId, str | None]()
     asked = dict[ModelCallId, None]()
     for kind in kinds:
-        match kind:
-            case ToolCallEvent(call=call):
-                called.setdefault(call.id, call.name)
-            case ToolResultEvent(result=answer):
-                called.pop(answer.call_id, None)
-            case ModelRequestEvent(request=request):
-                asked[request.call_id] = None
-            case ModelResultEvent(result=answered):
-                asked.pop(answered.call_id, None)
-            case _:
-                pass
+        if isinstance(kind, ToolCallEvent):
+            called.setdefault(kind.call.id, kind.call.name)
+        elif isinstance(kind, ToolResultEvent):
+            called.pop(kind.result.call_id, None)
+        elif isinstance(kind, ModelRequestEvent):
+            asked[kind.request.call_id] = None
+        elif isinstance(kind, ModelResultEvent):
+            asked.pop(kind.result.call_id, None)
     # For the writer the turn is over; it is begun anew, to take these two events alone.
     begun = attrs.evolve(writer, turn=TurnSoFar(turn_id=turn_id))
     match _written(begun, ids, turn_id, [], _Open(tool_calls=called, model_calls=tuple(asked))):

@@ -19,7 +19,7 @@ from jingwei.items.records import (
     ShortContent,
     Tier,
 )
-from jingwei.jsontext import shortened
+from jingwei.jsontext import has_surrogate, shortened
 from jingwei.limits import ITEM_DENOMINATOR_MAX, ITEM_PRIORITY_MAX, TOKENS_BOUND
 from jingwei.outcome import Failure, Outcome, Success
 
@@ -120,7 +120,7 @@ def repeated_id(item_id: ItemId) -> InvalidItem:
 def _failures(item: ContextItem) -> Iterator[InvalidItem]:
     """Every fault of an item, in the order of `_FIELDS`."""
     for field, text in _texts(item):
-        if not _is_unicode(text):
+        if has_surrogate(text):
             yield _failure(item.item_id, field, InvalidItemReason.LONE_SURROGATE, text)
         elif field in _NOT_BLANK and is_blank(text):
             yield _failure(item.item_id, field, _NOT_BLANK[field], text)
@@ -193,15 +193,6 @@ def _share_problem(share: object) -> InvalidItemReason | None:
     if isinstance(share, Fraction) and share.denominator > ITEM_DENOMINATOR_MAX:
         return InvalidItemReason.OUT_OF_RANGE
     return None
-
-
-def _is_unicode(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        return bool(text.encode())
-    except UnicodeEncodeError:
-        return False
 
 
 def _failure(item_id: ItemId, field: str, reason: InvalidItemReason, actual: object) -> InvalidItem:

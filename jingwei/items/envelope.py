@@ -10,7 +10,7 @@ from typing import Final, assert_never
 
 from jingwei.ids import ItemId
 from jingwei.items.records import ConflictMark, ContextItem, ItemSource, order_of
-from jingwei.jsontext import JsonValue, canonical, parse
+from jingwei.jsontext import JsonValue, data_text, parse
 from jingwei.limits import PREVIEW_BYTES
 from jingwei.messages.records import UserMessage
 
@@ -42,7 +42,7 @@ def item_line(item: ContextItem, *, short: bool = False) -> str:
     said["content"] = item.content if shown is None else shown.text
     if item.conflicts:
         said["conflicts"] = [_conflict(mark) for mark in item.conflicts]
-    return data_line(said)
+    return data_text(said)
 
 
 def items_message(lines: Sequence[str]) -> UserMessage | None:
@@ -68,11 +68,6 @@ def contents_in(envelope: str) -> dict[ItemId, str]:
             if isinstance(item_id, str) and isinstance(content, str):
                 found[ItemId(item_id)] = content
     return found
-
-
-def data_line(value: JsonValue) -> str:
-    """Canonical JSON in which no delimiter of an envelope can stand: `<` and `>` are escaped (S9)."""
-    return canonical(value).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def trust_label(source: ItemSource) -> str:

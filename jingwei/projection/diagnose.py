@@ -207,10 +207,11 @@ def _closable(session_id: SessionId, log: SessionLog) -> _Closable | None:
         prefix += "_" * max([len(event.event_id) for event in log.events])  # then no id can be used
     for earlier in (EarlierTurns.REJECT, EarlierTurns.KEEP):
         match close_abandoned(session_id, log, NumberedIds(prefix=prefix), earlier):
-            case Success(closing) if closing.events:
-                return _Closable(log=session_log([*log.events, *closing.events]), earlier=earlier)
-            case _:
-                pass
+            case Success(closing):
+                if closing.events:
+                    return _Closable(log=session_log([*log.events, *closing.events]), earlier=earlier)
+            case Failure():
+                continue
     return None
 
 

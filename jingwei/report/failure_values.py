@@ -88,6 +88,8 @@ def write_failure_value(failure: WriteFailure) -> JsonObject:
         "turn_id": failure.turn_id,
         "open_tool_calls": list(failure.open_tool_calls),
         "open_model_calls": list(failure.open_model_calls),
+        "unreadable": None if failure.unreadable is None else failure.unreadable.value,
+        "path": failure.path,
     }
 
 

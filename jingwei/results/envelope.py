@@ -6,7 +6,7 @@ in it: it can end neither its string nor anything around it.
 
 from typing import Final, assert_never
 
-from jingwei.jsontext import Json, JsonValue, canonical, escaped, parse
+from jingwei.jsontext import Json, JsonValue, data_text, escaped, parse
 from jingwei.messages.records import AssistantMessage, ModelMessage, ModelToolCall, ToolMessage, UserMessage
 from jingwei.results.recorded import synthetic_id
 from jingwei.results.records import ResultView, ShownFailure, ShownSuccess, ViewForm, ViewRendition
@@ -50,7 +50,7 @@ def shown_text(form: ViewForm, text: str, total_bytes: int) -> dict[str, JsonVal
 def labelled(name: str, view: JsonValue) -> str:
     """The envelope around what is shown of a result."""
     value: JsonValue = {"type": ENVELOPE_TYPE, "trust": UNTRUSTED, "name": name, "view": view}
-    return _data_text(value)
+    return data_text(value)
 
 
 def is_envelope(content: str) -> bool:
@@ -63,7 +63,7 @@ def is_envelope(content: str) -> bool:
     value = parse(content)
     if not isinstance(value, dict) or tuple(value) != ("type", "trust", "name", "view"):
         return False
-    return _data_text(value) == content
+    return data_text(value) == content
 
 
 def action_text(name: str, arguments: Json) -> str:
@@ -92,7 +92,3 @@ def call_of(view: ResultView, arguments: Json) -> ModelToolCall:
 
 
 _ENVELOPE_START: Final = f'{{"type":"{ENVELOPE_TYPE}","trust":"{UNTRUSTED}","name":'
-
-
-def _data_text(value: JsonValue) -> str:
-    return canonical(value).replace("<", "\\u003c").replace(">", "\\u003e")

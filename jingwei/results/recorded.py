@@ -56,11 +56,3 @@ def prefix_of(text: str, max_bytes: int) -> str:
     while end < len(raw) and raw[end] & 0xC0 == 0x80:  # in the middle of a character
         end -= 1
     return raw[:end].decode("utf-8", "surrogatepass")
-
-
-def has_surrogate(text: str) -> bool:
-    """Whether half a surrogate pair stands in a text, which then has no UTF-8 form (W6)."""
-    return not text.isascii() and _SURROGATE.search(text) is not None
-
-
-_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")

@@ -6,7 +6,7 @@ import attrs
 
 from jingwei.events.records import ToolFailed, ToolOutcome, ToolSucceeded
 from jingwei.ids import EventId, is_blank
-from jingwei.jsontext import utf8_bytes
+from jingwei.jsontext import has_surrogate, utf8_bytes
 from jingwei.limits import (
     PREVIEW_BYTES,
     PREVIEW_INLINE_BYTES,
@@ -23,7 +23,7 @@ from jingwei.results.failures import (
     ReferenceMismatch,
     ResultPolicyProblem,
 )
-from jingwei.results.recorded import has_surrogate, prefix_of
+from jingwei.results.recorded import prefix_of
 from jingwei.results.records import (
     ResultChoice,
     ResultChooser,

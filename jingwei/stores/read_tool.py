@@ -13,9 +13,9 @@ from typing import Final, TypeAlias, assert_never, final
 import attrs
 
 from jingwei.ids import SessionId, TaskId
-from jingwei.items.envelope import data_line, trust_label
+from jingwei.items.envelope import trust_label
 from jingwei.items.records import ItemSource
-from jingwei.jsontext import Json, JsonProblem, JsonValue, canonical, parse, utf8_bytes
+from jingwei.jsontext import Json, JsonProblem, JsonValue, canonical, data_text, parse, utf8_bytes
 from jingwei.limits import CHARACTER_BYTES_MAX, PREVIEW_INLINE_BYTES, READ_PAGE_BYTES, TIME_MS_BOUND
 from jingwei.messages.records import ToolDefinition
 from jingwei.outcome import Failure, Outcome, Success
@@ -170,7 +170,7 @@ def answer_text(outcome: Outcome[ReadAnswer, ReadRefused]) -> str:
             return _page_text(answer)
         case Failure(refused):
             code, message = _told(refused)
-            return data_line({**_LABEL, "status": "failed", "code": code, "message": message})
+            return data_text({**_LABEL, "status": "failed", "code": code, "message": message})
 
 
 # --- arguments ------------------------------------------------------------------------------------
@@ -234,14 +234,19 @@ def _granted(grants: Grants, handle: str) -> ContentRef | ReadRefused:
 def _page(
     store: ContentStore, ref: ContentRef, now_ms: int, offset: int, max_bytes: int
 ) -> Page | ReadRefused:
+    """What the store gives; once more with its own limit, where that is less than was asked for."""
+    page = _read(store, ref, now_ms, offset, max_bytes)
+    why = page.failure if isinstance(page, ReadRefused) else None
+    if isinstance(why, PageLimit) and why.limit < max_bytes:
+        return _read(store, ref, now_ms, offset, why.limit)
+    return page
+
+
+def _read(
+    store: ContentStore, ref: ContentRef, now_ms: int, offset: int, max_bytes: int
+) -> Page | ReadRefused:
     # The scope is that of a reference which the host grants, never one that a model could have written.
-    outcome = store.read(ref, ref.scope, now_ms, offset, max_bytes)
-    match outcome:
-        case Failure(PageLimit(limit=limit)) if limit < max_bytes:
-            outcome = store.read(ref, ref.scope, now_ms, offset, limit)
-        case Success() | Failure():
-            pass
-    match outcome:
+    match store.read(ref, ref.scope, now_ms, offset, max_bytes):
         case Success(page):
             return page
         case Failure(refused):
@@ -296,7 +301,7 @@ def _page_text(answer: ReadAnswer) -> str:
         "total_bytes": page.total_bytes,
         "text": page.text,
     }
-    return data_line({**_LABEL, **said})
+    return data_text({**_LABEL, **said})
 
 
 def _told(refused: ReadRefused) -> _Said:

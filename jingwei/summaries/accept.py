@@ -32,8 +32,12 @@ from jingwei.summaries.render import summary_envelope
 
 
 def summary_of(draft: SummaryDraft, chunk: SummaryChunk, summary_id: SummaryId) -> Summary:
-    """The summary that a model's answer about a chunk proposes; `accept_summary` decides."""
-    last = chunk.turns[-1]
+    """The summary that a model's answer about a chunk proposes; `accept_summary` decides.
+
+    Of a chunk without turns, which no plan has, it proposes a summary of nothing.
+    """
+    turns = chunk.turns
+    events = [event for turn in turns for event in turn.events]
     return Summary(
         summary_id=summary_id,
         session_id=chunk.session_id,
@@ -41,9 +45,9 @@ def summary_of(draft: SummaryDraft, chunk: SummaryChunk, summary_id: SummaryId) 
         decisions=draft.decisions,
         hypotheses=draft.hypotheses,
         open_questions=draft.open_questions,
-        first_seq=chunk.turns[0].first_seq,
-        last_seq=last.last_seq,
-        tail_event_id=last.events[-1],
+        first_seq=turns[0].first_seq if turns else 0,
+        last_seq=turns[-1].last_seq if turns else -1,
+        tail_event_id=events[-1] if events else EventId(""),
         turn_ids=chunk.turn_ids,
         version=chunk.version,
         supersedes=chunk.supersedes,

@@ -8,7 +8,7 @@ envelope monotone: a summary less is a line less.
 from collections.abc import Sequence
 from typing import Final
 
-from jingwei.jsontext import JsonValue, canonical
+from jingwei.jsontext import JsonValue, data_text
 from jingwei.messages.records import UserMessage
 from jingwei.summaries.records import Statement, Summary
 
@@ -37,7 +37,7 @@ def summary_text(summary: Summary) -> str:
         "hypotheses": _texts(summary.hypotheses),
         "open_questions": _texts(summary.open_questions),
     }
-    return as_data(canonical(said))
+    return data_text(said)
 
 
 def summary_envelope(summaries: Sequence[Summary]) -> UserMessage | None:
@@ -46,11 +46,6 @@ def summary_envelope(summaries: Sequence[Summary]) -> UserMessage | None:
         return None
     lines = "".join([summary_text(summary) + "\n" for summary in summaries])
     return UserMessage(content=SUMMARIES_BEGIN + lines + SUMMARIES_END)
-
-
-def as_data(text: str) -> str:
-    """Canonical JSON in which no delimiter of an envelope can stand: `<` and `>` are escaped (S9)."""
-    return text.replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _texts(statements: Sequence[Statement]) -> list[JsonValue]:

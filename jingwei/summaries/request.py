@@ -9,7 +9,7 @@ from typing import Final, assert_never
 
 from jingwei.codec import DecodeFailed
 from jingwei.ids import TurnId
-from jingwei.jsontext import JsonValue, canonical, escaped
+from jingwei.jsontext import JsonValue, as_data, canonical, escaped
 from jingwei.messages.records import (
     AutoChoice,
     GenerationConstraint,
@@ -38,7 +38,6 @@ from jingwei.summaries.records import (
     SummaryChunk,
     SummaryDraft,
 )
-from jingwei.summaries.render import as_data
 from jingwei.summaries.wire import decode_draft
 
 SCHEMA_CONSTRAINT: Final = JsonSchemaConstraint(name=SUMMARY_NAME, schema=SUMMARY_SCHEMA)

@@ -304,9 +304,9 @@ def check_build(
     failure = outcome.failure()
     assert not isinstance(failure, InvalidPlan), f"R1: the builder refused the plan: {failure}"
     assert not isinstance(failure, SurvivalBroken), f"B8: required content was lost: {failure}"
-    early = LimitExceeded | ShapeInvalid | InvalidItem | ViewContradiction
-    if not isinstance(failure, early) and failure.report is not None:
-        _check_report(history, inputs, failure.report)
+    report = _report_of(failure)
+    if report is not None:
+        _check_report(history, inputs, report)
     if isinstance(failure, DoesNotFit):
         last = failure.report.attempts[-1]
         assert last.total_reserved > inputs.budget.window_tokens, f"B5: this fits: {last}"
@@ -314,6 +314,15 @@ def check_build(
         spent = len(failure.report.attempts)
         assert spent == inputs.limits.max_count_calls, f"B5: a count limit after {spent} counts"
     return outcome
+
+
+def _report_of(failure: BuildFailure) -> BuildReport | None:
+    """The report so far; none of what is found before anything is planned."""
+    match failure:
+        case InvalidItem() | ViewContradiction() | LimitExceeded() | ShapeInvalid() | InvalidPlan():
+            return None
+        case _:
+            return failure.report
 
 
 def _check_report(history: Projection, inputs: BuildInputs, report: BuildReport) -> None:

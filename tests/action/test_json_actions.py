@@ -19,8 +19,8 @@ from jingwei.action.failures import (
     NotAnAction,
     RepeatedKey,
     SchemaReason,
-    UnknownFinish,
     SchemaViolation,
+    UnknownFinish,
 )
 from jingwei.action.json_actions import INSTRUCTION, json_action, json_request
 from jingwei.action.records import ASK_USER, JSON_ACTION, AskUser, CallTool, FinalAnswer, ProtocolRequest

@@ -21,8 +21,8 @@ from jingwei.action.failures import (
     RepeatedKey,
     ReservedToolName,
     SchemaReason,
-    UnknownFinish,
     SchemaViolation,
+    UnknownFinish,
 )
 from jingwei.action.native import ASK_USER_TOOL, INSTRUCTION, native_action, native_request
 from jingwei.action.records import ASK_USER, AskUser, CallTool, FinalAnswer, ProtocolRequest

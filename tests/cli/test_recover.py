@@ -132,6 +132,8 @@ def test_another_damage_is_refused_with_its_rule(jingwei: Run, log: Path) -> Non
         "turn_id": "one",
         "open_tool_calls": ["a"],
         "open_model_calls": [],
+        "unreadable": None,
+        "path": None,
     } == json.loads(ended.out)["failure"]
     assert "breaks P5 in turn 'one': open_calls" in ended.err
     assert "jingwei diagnose" in ended.err

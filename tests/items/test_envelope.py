@@ -10,7 +10,6 @@ from jingwei.items.envelope import (
     ITEMS_BEGIN,
     ITEMS_END,
     contents_in,
-    data_line,
     item_line,
     items_envelope,
     items_message,
@@ -155,7 +154,3 @@ class TestEnvelope:
 
         assert message == UserMessage(content=ITEMS_BEGIN + "\n".join([*lines, ITEMS_END]))
         assert {ItemId("a"): "text"} == contents_in(ITEMS_BEGIN + "\n".join([*lines, ITEMS_END]))
-
-    def test_a_line_of_data_holds_no_delimiter(self) -> None:
-        """Keys are escaped like values."""
-        assert '{"\\u003ca\\u003e":"\\u003c"}' == data_line({"<a>": "<"})

@@ -15,15 +15,14 @@ from jingwei.ops.selecting import ComposeSpec, compose_spec
 from jingwei.selection.choose import Quota, Quotas
 from tests.ops.asking import Object, ask, refused, serves
 
+SAID: Final[tuple[Object, ...]] = (
+    {"kind": {"type": "user_message", "text": "2+2?"}},
+    {"message_id": "m1", "kind": {"type": "assistant_message", "version": 1, "text": "4"}},
+    {"kind": {"type": "done", "status": "completed"}},
+)
 EVENTS: Final[list[Object]] = [
     {"event_id": f"e{seq}", "session_id": "s", "turn_id": "t1", "seq": seq, **more}
-    for seq, more in enumerate(
-        (
-            {"kind": {"type": "user_message", "text": "2+2?"}},
-            {"message_id": "m1", "kind": {"type": "assistant_message", "version": 1, "text": "4"}},
-            {"kind": {"type": "done", "status": "completed"}},
-        )
-    )
+    for seq, more in enumerate(SAID)
 ]
 STATE: Final[Object] = {
     "tenant_id": "acme",

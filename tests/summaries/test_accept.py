@@ -252,5 +252,16 @@ def test_a_draft_about_a_chunk_makes_a_summary_of_its_turns() -> None:
     assert Success(expected) == accept_summary(expected, SOURCES, (OLD,))
 
 
+def test_a_chunk_without_turns_makes_a_summary_that_is_refused() -> None:
+    """No plan has such a chunk; a host may have made one."""
+    draft = SummaryDraft(facts=(), decisions=(), hypotheses=(), open_questions=())
+    chunk = SummaryChunk(session_id=SessionId("s"), turns=(), supersedes=(), version=1, protected=())
+
+    made = summary_of(draft, chunk, SummaryId("s1"))
+
+    assert (0, -1, "", ()) == (made.first_seq, made.last_seq, made.tail_event_id, made.turn_ids)
+    assert isinstance(accept_summary(made, SOURCES), Failure)
+
+
 def test_texts_are_compared_without_case_and_white_space() -> None:
     assert "strasse x" == compared("\u3000Straße\n X ")
