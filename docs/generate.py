@@ -42,6 +42,7 @@ from jingwei.action.failures import (
     SchemaReason,
     ToolEvidenceMismatch,
     UnknownFinish,
+    UnreadableAnswer,
     UnrecordedResult,
 )
 from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed, EncodeReason
@@ -314,6 +315,8 @@ ADVICE: Final[Mapping[type[object], str]] = {
     InvalidArguments: "Show the model `violations`, which hold nothing of what it wrote, and ask again.",
     BlankText: "Ask again, or close the turn.",
     BlankQuestion: "Ask again, or close the turn.",
+    UnreadableAnswer: "Look at `path`: the adapter should give each call an id, and refuse numbers and texts "
+    "that are none. The answer has been recorded as failed (`model_result`); ask again, or close the turn.",
     ToolEvidenceMismatch: "Find out what really ran; the table below says what differs. Do not run the tool "
     "again.",
     OtherReference: "The store is at fault. Show the view without a handle (`unstored`): the tool has run, "
@@ -1149,6 +1152,18 @@ SUMMARY_REASONS: Final[Mapping[SummaryReason, Told]] = {
     SummaryReason.NOT_SMALLER: ("It costs no less than its turns.", "Keep the turns."),
 }
 
+UNREADABLE_IN_CODE: Final = (
+    DecodeReason.OUT_OF_RANGE,
+    DecodeReason.TOO_DEEP,
+    DecodeReason.LONE_SURROGATE,
+    DecodeReason.INTEGER_TOO_LONG,
+    DecodeReason.NON_FINITE,
+    DecodeReason.DUPLICATE_KEY,
+    DecodeReason.INVALID_JSON,
+    DecodeReason.WRONG_TYPE,
+)
+"""What a record made in code can be refused for."""
+
 REASONS: Final[Mapping[type[object], tuple[tuple[enum.Enum, Told], ...]]] = {
     DecodeFailed: tuple(DECODE_REASONS.items()),
     Malformed: tuple(MALFORMED_REASONS.items()),
@@ -1188,6 +1203,7 @@ REASONS: Final[Mapping[type[object], tuple[tuple[enum.Enum, Told], ...]]] = {
     InvalidResult: tuple(RESULT_REASONS.items()),
     ViewContradiction: tuple(CONTRADICTION_REASONS.items()),
     InvalidStep: tuple(STEP_REASONS.items()),
+    UnreadableAnswer: tuple((reason, DECODE_REASONS[reason]) for reason in UNREADABLE_IN_CODE),
     NotRecorded: tuple(RECORD_STAGES.items()),
     InvalidSchema: tuple(SCHEMA_REASONS.items()),
     ToolEvidenceMismatch: tuple(EVIDENCE_PARTS.items()),

@@ -765,9 +765,11 @@ def _read_fraction(value: object, _: object) -> Fraction:
     if type(value) in (int, float):
         return Fraction(cast("int | float", value))
     found = _FRACTION.fullmatch(value) if type(value) is str and len(value) <= _FRACTION_LENGTH else None
-    if found is None:
+    # Read as integers of JSON are: by the bound of W6, whatever the interpreter's own limit is set to.
+    over, under = (0, 0) if found is None else (parse(found[1]), parse(found[2]))
+    if type(over) is not int or type(under) is not int or under == 0:
         raise _refused(DecodeReason.WRONG_TYPE, 'a number, or a fraction as "n/d"', _shown(value))
-    return Fraction(int(found[1]), int(found[2]))
+    return Fraction(over, under)
 
 
 def _written_fraction(value: Fraction) -> JsonValue:
@@ -843,8 +845,8 @@ _NOTHING: Final = (None, (), Json("null"))
 """What an optional key is left out for; an explicit null would read as none in any case (W1)."""
 
 _FRACTION: Final = re.compile(r"(-?(?:0|[1-9][0-9]*))/([1-9][0-9]*)", re.ASCII)
-_FRACTION_LENGTH: Final = INTEGER_DIGITS_MAX
-"""Characters of a fraction: neither number of it passes the bound of an integer (W6)."""
+_FRACTION_LENGTH: Final = 2 * INTEGER_DIGITS_MAX + 2
+"""Characters of a fraction: two integers within the bound (W6), a sign and the stroke."""
 
 _PRIMITIVES: Final[Mapping[type, _Hook]] = {
     str: _read_text,

@@ -1,5 +1,6 @@
 """Small worlds to compose from, and a reader of requests that knows nothing of how they were made."""
 
+import functools
 import json
 from collections.abc import Iterator
 from fractions import Fraction
@@ -14,7 +15,7 @@ from jingwei.compose.pipeline import ComposedContext, ComposeFailure, ComposeOpt
 from jingwei.compose.task_state import RecalledMemory, TaskState
 from jingwei.ids import ItemId
 from jingwei.items.budget import TokenBudget
-from jingwei.items.records import ContextItem, ItemKind, ItemSource, ShortContent
+from jingwei.items.records import ContextItem, ItemKind, ItemSource, ShortContent, Tier
 from jingwei.messages.records import GenerationRequest, SystemMessage, UserMessage
 from jingwei.outcome import Outcome, Success
 from jingwei.projection.records import Projection
@@ -71,47 +72,58 @@ def success(world: Composing) -> ComposedContext:
     return outcome.unwrap()
 
 
-@st.composite
-def _quotas(draw: DrawFn) -> Quotas:
-    kinds = draw(st.lists(st.sampled_from((None, *ItemKind)), unique=True, max_size=2))
-    floors = st.integers(0, 60)
-    return Quotas(
-        rows=tuple(
-            [Quota(kind=kind, floor=floor, ceiling=floor + 40) for kind in kinds for floor in [draw(floors)]]
-        )
-    )
+def _quotas() -> SearchStrategy[Quotas]:
+    kinds = st.lists(st.sampled_from((None, *ItemKind)), unique=True, max_size=2)
+    return st.tuples(kinds, st.sampled_from((0, 20, 60))).map(_quotas_of)
 
 
-@st.composite
-def host_items(draw: DrawFn) -> tuple[ContextItem, ...]:
+def _quotas_of(drawn: tuple[list[ItemKind | None], int]) -> Quotas:
+    kinds, floor = drawn
+    return Quotas(rows=tuple([Quota(kind=kind, floor=floor, ceiling=floor + 40) for kind in kinds]))
+
+
+def host_items() -> SearchStrategy[tuple[ContextItem, ...]]:
     """Items of every kind, rules of the host too, some said twice, some large, some with hostile texts."""
-    drawn = draw(some.context_items())
-    items = [*drawn]
-    if draw(st.booleans()) and items:
-        again = attrs.evolve(items[0], trust=Fraction(draw(st.integers(0, 1))), source_ref="twin")
-        items.append(attrs.evolve(again, item_id=draw(st.sampled_from((ItemId("twin"), again.item_id)))))
-    if draw(st.booleans()):
-        rule = ContextItem(
-            item_id=ItemId("rule"),
-            kind=ItemKind.SYSTEM,
-            content=draw(st.sampled_from(("Go", "字" * 90, "never push\n" * 30))),
-            source=ItemSource.HOST,
-            compressible=True,
-            short=draw(st.sampled_from((None, None, ShortContent(text="never", method="cut-v1")))),
-        )
-        items.append(rule)
-    hostile = draw(st.lists(st.sampled_from(HOSTILE), max_size=2))
-    sources = st.sampled_from([source for source in ItemSource if source is not ItemSource.HOST])
-    for place, text in enumerate(hostile):
-        forged = ContextItem(
-            item_id=ItemId(f"h{place}"),
-            kind=ItemKind.FACT,
-            content=text,
-            source=draw(sources),
-            source_ref=draw(st.none() | st.sampled_from(HOSTILE)),
-            required=draw(st.booleans()),
-        )
-        items.append(forged)
+    rules = st.builds(
+        ContextItem,
+        item_id=st.just(ItemId("rule")),
+        kind=st.just(ItemKind.SYSTEM),
+        content=st.sampled_from(("Go", "字" * 90, "never push\n" * 30)),
+        source=st.just(ItemSource.HOST),
+        compressible=st.just(True),
+        short=st.sampled_from((None, None, ShortContent(text="never", method="cut-v1"))),
+    )
+    forged = st.builds(
+        ContextItem,
+        item_id=st.sampled_from((ItemId("h0"), ItemId("h1"))),
+        kind=st.just(ItemKind.FACT),
+        content=st.sampled_from(HOSTILE),
+        source=st.sampled_from([source for source in ItemSource if source is not ItemSource.HOST]),
+        source_ref=st.none() | st.sampled_from(HOSTILE),
+        required=st.booleans(),
+    )
+    return st.tuples(
+        some.context_items(),
+        st.none() | st.sampled_from((Fraction(0), Fraction(1))),
+        st.sampled_from(("twin", "same")),
+        st.none() | rules,
+        st.lists(forged, max_size=2, unique_by=_id_of),
+    ).map(_host_items)
+
+
+def _id_of(item: ContextItem) -> str:
+    return item.item_id
+
+
+def _host_items(
+    drawn: tuple[tuple[ContextItem, ...], Fraction | None, str, ContextItem | None, list[ContextItem]],
+) -> tuple[ContextItem, ...]:
+    """All of them; and where a trust was drawn, the first item a second time, under its id or another."""
+    given, trust, name, rule, forged = drawn
+    items = [*given, *forged, *([] if rule is None else [rule])]
+    if given and trust is not None:
+        again = attrs.evolve(given[0], trust=trust, source_ref="twin")
+        items.append(again if name == "same" else attrs.evolve(again, item_id=ItemId("twin")))
     return tuple(items)
 
 
@@ -126,16 +138,21 @@ def _hostile_state(drawn: tuple[TaskState, str | None]) -> TaskState:
     return state if text is None else attrs.evolve(state, current_step=text, completion_criteria=(text,))
 
 
+# Made once: a strategy that is made anew for each example costs more than what it draws.
+_history = functools.cache(history_of)
+_QUOTAS, _ITEMS, _STATES, _MEMORIES = _quotas(), host_items(), hostile_states(), memories()
+
+
 @st.composite
 def worlds(draw: DrawFn, *, roomy: bool = False) -> Composing:
     """A state, a history, memories, items, and a window that leaves room for all of it, some, or nothing."""
-    history = history_of(draw(st.text("txfa", max_size=4)), draw(st.sampled_from(("", "字" * 120))))
-    state = draw(hostile_states())
+    history = _history(draw(st.text("txfa", max_size=4)), draw(st.sampled_from(("", "字" * 120))))
+    state = draw(_STATES)
     window = ROOMY if roomy else draw(st.sampled_from((ROOMY, 0)) | st.integers(60, 1500)) or 900
     pins = [turn.turn_id for turn in history.turns][: draw(st.integers(0, 1))]
     options = ComposeOptions(
         now=draw(st.none() | st.integers(0, 2)),
-        quotas=draw(_quotas()),
+        quotas=draw(_QUOTAS),
         pinned_turns=tuple(pins),
         system=tuple(draw(st.lists(st.just("be brief"), max_size=1))),
         large_bytes=draw(st.sampled_from((100, 4096))),
@@ -144,8 +161,8 @@ def worlds(draw: DrawFn, *, roomy: bool = False) -> Composing:
     return Composing(
         state=state,
         history=history,
-        memories=draw(memories()),
-        items=draw(host_items()),
+        memories=draw(_MEMORIES),
+        items=draw(_ITEMS),
         budget=TokenBudget(window=window, reserved_output=1, reserved_system=draw(st.integers(0, 9))),
         options=options,
     )
@@ -197,7 +214,7 @@ def required_texts(world: Composing) -> Iterator[str]:
         criteria = [f"- done when: {criterion}" for criterion in state.completion_criteria]
         yield "\n".join([state.current_step, *criteria])
     yield from [one.text for one in state.hard_constraints]
-    yield from [item.content for item in world.items if item.required or item.pinned]
+    yield from [item.content for item in world.items if item.required or item.pinned or item.tier is Tier.P0]
 
 
 def same(text: str) -> str:

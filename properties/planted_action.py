@@ -9,12 +9,14 @@ COMPLETE: Final = "jingwei/action/complete.py"
 DRIVE: Final = "jingwei/action/drive.py"
 JSON: Final = "jingwei/action/json_actions.py"
 NATIVE: Final = "jingwei/action/native.py"
+RECORDING: Final = "jingwei/action/recording.py"
 SCHEMAS: Final = "jingwei/action/schemas.py"
 STEP: Final = "jingwei/action/step.py"
 
 T6: Final = "properties/test_action.py::TestOneContextualStepT6::"
 TAKEN: Final = T6 + "test_an_answer_is_taken_when_it_is_exactly_one_good_action"
 ONCE: Final = T6 + "test_a_tool_runs_at_most_once_and_only_when_all_checks_have_passed"
+READ: Final = T6 + "test_every_answer_has_an_event_that_can_be_read"
 COUNTED: Final = T6 + "test_all_that_the_model_is_told_is_counted"
 MACHINE: Final = "properties/test_action.py::TestStepMachine"
 
@@ -58,6 +60,30 @@ ROWS: Final[tuple[Planted, ...]] = (
         "    return BlankText() if is_blank(text) else FinalAnswer(text=text)\n",
         "    return BlankText() if not text else FinalAnswer(text=text)\n",
         TAKEN,
+    ),
+    Planted(
+        "T6",
+        "an answer that no log can hold is recorded as it came",
+        RECORDING,
+        "        return tidied if unread is None else _failed(outcome.response, unread)\n",
+        "        return tidied\n",
+        READ,
+    ),
+    Planted(
+        "T6",
+        "an action is taken out of an answer that is recorded as failed",
+        STEP,
+        "        action = action if unreadable is None else unreadable\n",
+        "        action = action or unreadable\n",
+        READ,
+    ),
+    Planted(
+        "T6",
+        "arguments are taken for which the next request has no room",
+        ANSWERS,
+        "    if not within_depth(text, arguments, FREE_JSON_LEVELS):\n",
+        "    if not within_depth(text, arguments, FREE_JSON_LEVELS + 12):\n",
+        READ,
     ),
     Planted(
         "T6",

@@ -184,7 +184,7 @@ ROWS: Final[tuple[Planted, ...]] = (
         "S5",
         "a pinned loser removed",
         CONFLICTS,
-        "        loser_kept=loser.is_kept or loser.kind is ItemKind.SYSTEM,\n",
+        "        loser_kept=loser.required or loser.pinned or loser.kind is ItemKind.SYSTEM,\n",
         "        loser_kept=loser.required or loser.kind is ItemKind.SYSTEM,\n",
         S5 + "test_what_holds_is_what_nothing_goes_further_than",
     ),

@@ -5,6 +5,7 @@ from typing import Final
 from properties.planted import Planted
 
 WRITER: Final = "jingwei/events/writer.py"
+WIRE: Final = "jingwei/events/wire.py"
 RECOVERY: Final = "jingwei/events/recovery.py"
 
 L3: Final = "properties/test_writer.py::TestWritingL3::"
@@ -66,6 +67,30 @@ ROWS: Final[tuple[Planted, ...]] = (
         "turn_id=event.turn_id if turn is None else turn.turn_id,",
         "turn_id=event.turn_id,",
         f"{L3}test_the_first_event_that_cannot_be_right_is_refused",
+    ),
+    Planted(
+        "L3",
+        "an event is written that makes the log unreadable",
+        WRITER,
+        "        if unread is not None:\n",
+        '        if unread is not None and unread.reason.value != "out_of_range":\n',
+        f"{L3}test_whatever_is_offered_the_log_can_be_read",
+    ),
+    Planted(
+        "L3",
+        "of texts alone half a surrogate pair is not seen",
+        WIRE,
+        "if not isinstance(utf8(ids + _kind_text(event.kind)), EncodeFailed):",
+        "if ids:",
+        f"{L3}test_what_is_written_is_read_back_and_what_is_not_could_not_be",
+    ),
+    Planted(
+        "L3",
+        "free JSON that would be read as another text is written",
+        WIRE,
+        "    if canonical(value) == free.text:\n",
+        "    if canonical(value) == free.text.replace(' ', ''):\n",
+        f"{L3}test_free_json_is_written_where_it_is_read_back",
     ),
     Planted(
         "L4",

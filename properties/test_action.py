@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, final
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from hypothesis.strategies import DrawFn
@@ -20,11 +20,14 @@ from jsonschema import Draft202012Validator
 from jingwei.action import json_actions, native
 from jingwei.action.complete import AnsweredStep, CompletedStep, ToolEnd, complete_final
 from jingwei.action.drive import AppendRefused, DoneStep, RunStepFailure, Showing, Unstored, run_step
+from jingwei.action.events_out import model_request
 from jingwei.action.failures import (
     CompleteFailure,
     InvalidSchema,
+    NotAnAction,
     NotRecorded,
     SchemaReason,
+    UnreadableAnswer,
     UnrecordedResult,
 )
 from jingwei.action.records import (
@@ -42,6 +45,8 @@ from jingwei.events.records import (
     CustomEvent,
     DecisionContext,
     EventKind,
+    ModelFailed,
+    ModelFailureCategory,
     ModelOutcome,
     ModelRequest,
     ModelRequestEvent,
@@ -57,10 +62,11 @@ from jingwei.events.records import (
     ToolSucceeded,
     UserMessageEvent,
 )
-from jingwei.events.wire import session_log
+from jingwei.events.wire import decode_log, encode_log, session_log
 from jingwei.events.writer import NumberedIds, start_writer
 from jingwei.ids import EventId, ProviderCallId, SessionId, StoreId, TaskId, TurnId
 from jingwei.jsontext import Json
+from jingwei.limits import FREE_JSON_LEVELS
 from jingwei.messages.records import (
     AssistantMessage,
     Finished,
@@ -73,6 +79,7 @@ from jingwei.messages.records import (
     ModelToolCall,
     NativeToolsConstraint,
     SystemMessage,
+    TokenUsage,
     ToolCallFragment,
     ToolDefinition,
     ToolMessage,
@@ -141,6 +148,14 @@ ASKED: Final[tuple[ModelMessage, ...]] = (UserMessage(content="ask"),)
 def planned(protocol: ActionProtocol) -> PlannedStep:
     return plan_step(step_inputs(protocol, ASKED), rendered(protocol), COUNTER).unwrap()
 
+
+def planned_with_hidden(protocol: ActionProtocol) -> PlannedStep:
+    made = attrs.evolve(step_inputs(protocol, ASKED), tools=(LOOK, HIDDEN))
+    return plan_step(made, rendered(protocol), COUNTER).unwrap()
+
+
+WITH_HIDDEN: Final = {protocol: planned_with_hidden(protocol) for protocol in ActionProtocol}
+"""A step with a tool that takes any object."""
 
 PLANNED: Final = {protocol: planned(protocol) for protocol in ActionProtocol}
 
@@ -228,7 +243,7 @@ ENDS: Final[tuple[FinishReason, ...]] = (
 
 @st.composite
 def nearly_good(draw: DrawFn, protocol: ActionProtocol) -> GenerationResponse:
-    """An answer with at most one thing wrong: with its words, its arguments, its keys or its end."""
+    """An answer with at most one thing wrong: its words, arguments, keys or end, or a second call."""
     if not draw(st.integers(0, 3)):
         words = draw(st.sampled_from(("x", " ", "\n", "\u3000")))
         json_form = protocol is ActionProtocol.JSON
@@ -237,7 +252,8 @@ def nearly_good(draw: DrawFn, protocol: ActionProtocol) -> GenerationResponse:
     if protocol is ActionProtocol.NATIVE:
         call = ModelToolCall(id=ProviderCallId("p"), name="look", arguments=Json(given))
         usual = Finished(kind=FinishKind.TOOL_CALLS)
-        good = GenerationResponse(tool_calls=(call,), finish_reason=usual)
+        calls = draw(st.sampled_from(((call,), (call,), (call, attrs.evolve(call, id=ProviderCallId("q"))))))
+        good = GenerationResponse(tool_calls=calls, finish_reason=usual)
     else:
         more = draw(st.sampled_from(("", "", ',"more":1')))
         text = f'{{"action":"call_tool","name":"look","arguments":{given}{more}}}'
@@ -447,6 +463,61 @@ STAGES: Final = (ModelRequestEvent, ModelResultEvent, ToolCallEvent, ToolResultE
 Ran: TypeAlias = Outcome[DoneStep, RunStepFailure]
 
 
+def whole(text: str | None) -> str | None:
+    """A text with each half of a surrogate pair replaced, character by character."""
+    if text is None:
+        return None
+    return "".join("\ufffd" if 0xD800 <= ord(letter) < 0xE000 else letter for letter in text)
+
+
+def called_with(protocol: ActionProtocol, name: str, given: str) -> GenerationResponse:
+    """A call in the words of a protocol, with arguments of any text."""
+    if protocol is ActionProtocol.NATIVE:
+        call = ModelToolCall(id=ProviderCallId("p"), name=name, arguments=Json(given))
+        return GenerationResponse(
+            content="so", tool_calls=(call,), finish_reason=Finished(kind=FinishKind.TOOL_CALLS)
+        )
+    return says(f'{{"action":"call_tool","name":"{name}","arguments":{given}}}')
+
+
+def _with_id(call_id: str) -> Callable[[GenerationResponse], GenerationResponse]:
+    def spoil(response: GenerationResponse) -> GenerationResponse:
+        calls = [attrs.evolve(call, id=ProviderCallId(call_id)) for call in response.tool_calls]
+        return attrs.evolve(response, tool_calls=tuple(calls))
+
+    return spoil
+
+
+def _with_usage(tokens: int) -> Callable[[GenerationResponse], GenerationResponse]:
+    return lambda response: attrs.evolve(response, usage=TokenUsage(input_tokens=tokens))
+
+
+def _with_number(digits: int) -> Callable[[GenerationResponse], GenerationResponse]:
+    def spoil(response: GenerationResponse) -> GenerationResponse:
+        number = "9" * digits
+        calls = [
+            attrs.evolve(call, arguments=Json(call.arguments.text.replace("{}", f'{{"n":{number}}}')))
+            for call in response.tool_calls
+        ]
+        return attrs.evolve(response, tool_calls=tuple(calls))
+
+    return spoil
+
+
+LEVELS: Final = (1, 112, 113, 120, 121, 122, 124, 125, 126, 127, 128, 129)
+FAULTS: Final[dict[str, Callable[[GenerationResponse], GenerationResponse]]] = {
+    "none": lambda response: response,
+    "blank id": _with_id(" "),
+    "no id": _with_id(""),
+    "half an id": _with_id("\ud800"),
+    "half a word": lambda response: attrs.evolve(response, content=f"{response.content}\udfff"),
+    "negative": _with_usage(-1),
+    "more than 64 bits": _with_usage(2**64),
+    "too many digits": _with_number(4301),
+}
+"""What may be wrong with an answer that is one good call; some faults need a call of the provider's."""
+
+
 class TestOneContextualStepT6:
     """T6. One step: the tools selected, the whole request of the protocol counted, exactly one action taken
     out of the answer before anything runs, and after the tool ran nothing that would run it again."""
@@ -563,6 +634,43 @@ class TestOneContextualStepT6:
                 assert isinstance(host.outcome, ToolFailed) == (step.end is ToolEnd.HALTED)
             case Success(_):
                 assert not host.ran
+
+    @EACH
+    @given(st.just("none") | st.sampled_from(tuple(FAULTS)), st.sampled_from(LEVELS) | st.integers(1, 130))
+    @example("none", 113)
+    def test_every_answer_has_an_event_that_can_be_read(
+        self, protocol: ActionProtocol, fault: str, levels: int
+    ) -> None:
+        """Good, or with one thing that no log can hold; then nothing runs, and its words are kept."""
+        spoil = FAULTS[fault]
+        given = '{"q":' * (levels - 1) + "{}" + "}" * (levels - 1)
+        host = Host()
+        host.append(UserMessageEvent(text="ask")).unwrap()
+        host.answer = spoil(called_with(protocol, "hidden", given))
+        good = host.answer == called_with(protocol, "hidden", given) and levels <= FREE_JSON_LEVELS
+
+        done = run_step(WITH_HIDDEN[protocol], host, Kept(), Showing(policy=SMALL))
+
+        assert tuple(host.events) == decode_log(encode_log(host.events).unwrap()).unwrap().events
+        assert good == isinstance(done, Success)
+        assert good == bool(host.ran)
+        recorded = [event.kind for event in host.events if isinstance(event.kind, ModelResultEvent)]
+        match recorded[0].result.outcome:
+            case ModelSucceeded(response=response):
+                assert host.answer == response
+            case ModelFailed() as failed:
+                kept = failed.partial
+                assert ModelFailureCategory.PROTOCOL is failed.category
+                assert whole(host.answer.content) == kept.content
+                assert [whole(call.arguments.text) for call in host.answer.tool_calls] == [
+                    call.arguments for call in kept.tool_calls
+                ]
+        match done:
+            case Success(step):
+                made = attrs.evolve(step_inputs(protocol, step.next_current, "next"), tools=(LOOK, HIDDEN))
+                host.append(model_request(plan_step(made, rendered(protocol), COUNTER).unwrap())).unwrap()
+            case Failure(why):
+                assert isinstance(why, UnreadableAnswer | NotAnAction)
 
     @EACH
     @given(st.lists(st.sampled_from(("look", "hidden")), max_size=2, unique=True).map(tuple))

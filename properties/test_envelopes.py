@@ -16,7 +16,7 @@ from hypothesis.strategies import DrawFn
 from jingwei.build import BuildInputs, BuiltContext, build, missing_content
 from jingwei.ids import EventId, ItemId, SummaryId, TurnId
 from jingwei.items.envelope import item_line
-from jingwei.items.records import ContextItem, ItemKind, ItemSource, ShortContent
+from jingwei.items.records import ContextItem, ItemKind, ItemSource, ShortContent, Tier
 from jingwei.messages.records import SystemMessage, UserMessage
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.projection.records import Projection
@@ -158,6 +158,11 @@ def report_of(outcome: Outcome[BuiltContext, BuildFailure]) -> BuildReport:
     return failure.report
 
 
+def must_stay(item: ContextItem) -> bool:
+    """S3 in one line: what is required or pinned, and all of the highest tier."""
+    return item.required or item.pinned or item.tier is Tier.P0
+
+
 class TestEnvelopesB3:
     """B3, S4: summaries stand before the history, items just before current; the report tells all."""
 
@@ -234,16 +239,14 @@ class TestItemsR1:
         build(history, inputs, COUNTER, strategy=seen)
         offered = [one.item_id for one in seen.candidates if isinstance(one, ItemCandidate)]
 
-        assert sorted(item.item_id for item in inputs.items if not (item.required or item.pinned)) == sorted(
-            offered
-        )
+        assert sorted(item.item_id for item in inputs.items if not must_stay(item)) == sorted(offered)
 
     @given(builds(), st.booleans())
     def test_a_plan_that_names_what_must_stay_is_refused(
         self, drawn: tuple[Projection, BuildInputs, Drawn], drops: bool
     ) -> None:
         history, inputs, _ = drawn
-        kept = [item.item_id for item in inputs.items if item.required or item.pinned]
+        kept = [item.item_id for item in inputs.items if must_stay(item)]
         assume(kept)
         reduction = DropItem(item_id=kept[0]) if drops else CondenseItem(item_id=kept[0])
         refused = build(history, inputs, COUNTER, strategy=Fixed(reduction)).failure()
@@ -261,7 +264,7 @@ class TestItemsR1:
 
         for item in inputs.items:
             row = rows[item.item_id]
-            assert row.protected == (item.required or item.pinned)
+            assert row.protected == must_stay(item)
             assert (row.retained, row.reduction) == (True, None) or not row.protected
 
     @given(builds(), st.integers(60, 1500))
@@ -285,8 +288,9 @@ class TestItemsR1:
                 reason = ChoiceReason.NO_ROOM
             elif not row.retained:
                 reason = ChoiceReason.FULL_COUNT
-            elif item.required or item.pinned:
-                reason = ChoiceReason.REQUIRED if item.required else ChoiceReason.PINNED
+            elif must_stay(item):
+                in_p0 = item.required or item.tier is Tier.P0
+                reason = ChoiceReason.REQUIRED if in_p0 else ChoiceReason.PINNED
 
             assert reason is row.reason
             assert COUNTER.message_cost(UserMessage(content=item_line(item))) == row.full_cost
@@ -305,7 +309,7 @@ class TestRequiredItemsB8:
         self, drawn: tuple[Projection, BuildInputs, Drawn], data: st.DataObject
     ) -> None:
         history, inputs, _ = drawn
-        required = [item for item in inputs.items if item.required or item.pinned]
+        required = [item for item in inputs.items if must_stay(item)]
         assume(required)
         built = build(history, inputs, COUNTER).unwrap()
         messages = list(built.request.messages)

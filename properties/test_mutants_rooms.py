@@ -244,8 +244,7 @@ WORDS: Final[Mapping[type[enum.Enum], str]] = {
     BudgetMode: "soft hard",
     Search: "linear bisect auto",
     InvalidPlanReason: "unknown_candidate pinned repeated already_condensed nothing_to_condense not_smaller",
-    WriteReason: "blank_session_id repeated_event_id turn_not_terminated open_calls missing_reply "
-    "unreadable",
+    WriteReason: "blank_session_id repeated_event_id turn_not_terminated open_calls missing_reply unreadable",
     PolicyProblem: "zero_preview preview_over_inline negative_keep zero_batch",
     DamagedTurns: "reject quarantine",
     WayOut: "configuration close_abandoned close_then_configuration",

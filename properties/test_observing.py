@@ -55,7 +55,7 @@ from jingwei.compose.wire import (
 )
 from jingwei.ids import EventId, ItemId, TurnId
 from jingwei.items.envelope import item_line
-from jingwei.items.records import ItemKind
+from jingwei.items.records import ItemKind, Tier
 from jingwei.jsontext import canonical, parse
 from jingwei.messages.records import ToolMessage
 from jingwei.outcome import Success
@@ -315,7 +315,8 @@ class TestAdviceS6:
         observed = Observed(unused_turns=tuple(told.items()))
         said = [a for a in one.said(observed) if isinstance(a, LowerWeight)]
         stale = one.triggers.stale_turns
-        protected = {item.item_id for item in one.inputs.items if item.required or item.pinned}
+        kept = [item for item in one.inputs.items if item.required or item.pinned or item.tier is Tier.P0]
+        protected = {item.item_id for item in kept}
 
         assert sorted(
             (name, turns)

@@ -175,9 +175,21 @@ def test_every_failure_has_advice_and_every_field_a_word() -> None:
     listed = [cls for _, _, members in generate.SECTIONS for cls in members]
 
     assert set(listed) == set(generate.ADVICE) | set(get_args(SoftFailure))
-    unions = (ProjectionFailure, WriteFailure, BuildFailure, ShapeFailure, ImportFailure, ToolViewFailure)
-    unions = (*unions, StoreFailure, CondenseFailure, SelectFailure, ComposeFailure, RecordedViewFailure)
-    unions = (*unions, InterpretFailure, SummaryFailure)
+    unions = (
+        ProjectionFailure,
+        WriteFailure,
+        BuildFailure,
+        ShapeFailure,
+        ImportFailure,
+        ToolViewFailure,
+        StoreFailure,
+        CondenseFailure,
+        SelectFailure,
+        ComposeFailure,
+        RecordedViewFailure,
+        InterpretFailure,
+        SummaryFailure,
+    )
     for union in unions:
         assert set() == set(get_args(union)) - set(listed)
     assert [] == [

@@ -132,7 +132,8 @@ def test_importing_the_face_loads_no_extra() -> None:
 
 
 def test_importing_the_readers_of_other_formats_loads_no_extra() -> None:
-    found = loaded("import jingwei.batch, jingwei.providers, jingwei.__main__")
+    rooms = "jingwei.action.failures, jingwei.batch, jingwei.providers, jingwei.stores.sqlite"
+    found = loaded(f"import {rooms}, jingwei.__main__")
 
     assert set() == found & set(EXTRAS)
 

@@ -17,11 +17,14 @@ from jingwei.action.failures import (
     NotAnAction,
     RepeatedKey,
     UnknownFinish,
+    UnreadableAnswer,
 )
 from jingwei.action.records import AskUser, CallTool, FinalAnswer
 from jingwei.action.schemas import CompiledSchema, violations_of
+from jingwei.codec import DecodeReason
 from jingwei.ids import ProviderCallId, is_blank
-from jingwei.jsontext import Json, JsonProblem, JsonValue, canonical, parse
+from jingwei.jsontext import Json, JsonProblem, JsonValue, canonical, parse, within_depth
+from jingwei.limits import FREE_JSON_LEVELS
 from jingwei.messages.failures import ToolNotVisible
 from jingwei.messages.records import Finished, FinishedOtherwise, FinishKind, GenerationResponse
 
@@ -41,7 +44,10 @@ def incomplete(response: GenerationResponse) -> InterpretFailure | None:
 def checked_call(
     provider_id: ProviderCallId | None, name: str, arguments: JsonValue, visible: Mapping[str, CompiledSchema]
 ) -> CallTool | InterpretFailure:
-    """A call of a visible tool with arguments that satisfy its schema: in this order (T6)."""
+    """A call of a visible tool, with arguments that satisfy its schema and that all records have room for.
+
+    In this order (T6).
+    """
     compiled = visible.get(name)
     if compiled is None:
         return ToolNotVisible(name=name)
@@ -52,7 +58,12 @@ def checked_call(
         return violations
     if violations:
         return InvalidArguments(name=name, violations=violations)
-    return CallTool(provider_id=provider_id, name=name, arguments=Json(canonical(arguments)))
+    text = canonical(arguments)
+    if not within_depth(text, arguments, FREE_JSON_LEVELS):
+        # They stand in the tool's call, and deeper still in the requests of the steps that follow.
+        path = "/content" if provider_id is None else "/tool_calls/0/arguments"
+        return UnreadableAnswer(reason=DecodeReason.TOO_DEEP, path=path)
+    return CallTool(provider_id=provider_id, name=name, arguments=Json(text))
 
 
 def checked_text(text: str) -> FinalAnswer | BlankText:

@@ -8,6 +8,7 @@ what was done.
 
 from typing import Final
 
+from jingwei.action.recording import recordable
 from jingwei.action.records import ToolExecution
 from jingwei.action.step import PlannedCall, PlannedStep
 from jingwei.events.records import (
@@ -57,9 +58,12 @@ def model_request(
 
 
 def model_result(planned: PlannedStep, outcome: ModelOutcome) -> ModelResultEvent:
-    """What came back, whole, whatever `interpret` makes of it."""
+    """What came back, whole, whatever `interpret` makes of it; to be appended before it is interpreted.
+
+    An answer that no log can hold is recorded as failed, with what can be kept of it (`recordable`).
+    """
     call_id = ModelCallId(planned.inputs.decision.step_id)
-    return ModelResultEvent(result=ModelResult(call_id=call_id, outcome=outcome))
+    return ModelResultEvent(result=ModelResult(call_id=call_id, outcome=recordable(outcome)))
 
 
 def tool_call(planned: PlannedCall) -> ToolCallEvent:

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias, final
 import attrs
 
 from jingwei.action.records import ToolExecution
+from jingwei.codec import DecodeReason
 from jingwei.events.records import ToolCall, ToolOutcome
 from jingwei.messages.failures import ToolNotVisible
 from jingwei.ports import ContentRef, ContentScope, StoreFailure
@@ -226,6 +227,20 @@ class BlankQuestion:
     """A question to the user without a word."""
 
 
+@final
+@attrs.frozen(kw_only=True)
+class UnreadableAnswer:
+    """The answer holds what no log could be read with, so that it cannot be recorded as it came.
+
+    Attributes:
+        reason: why no reader takes it (W5, W6).
+        path: JSON Pointer into the response.
+    """
+
+    reason: DecodeReason
+    path: str
+
+
 InterpretFailure: TypeAlias = (
     MultipleActions
     | HoldsFragments
@@ -241,6 +256,7 @@ InterpretFailure: TypeAlias = (
     | InvalidSchema
     | BlankText
     | BlankQuestion
+    | UnreadableAnswer
 )
 """Every way in which an answer is not exactly one action; nothing has run (T6)."""
 

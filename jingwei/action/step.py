@@ -19,6 +19,7 @@ from jingwei.action.failures import (
 )
 from jingwei.action.json_actions import json_action, json_request
 from jingwei.action.native import native_action, native_request
+from jingwei.action.recording import unreadable_answer
 from jingwei.action.records import (
     ActionProtocol,
     AskUser,
@@ -208,7 +209,8 @@ def interpret(planned: PlannedStep, response: GenerationResponse) -> Outcome[Int
     """The one action of an answer (T6), or why it is none. Nothing has run, and nothing of it may.
 
     The first that holds is told: several calls, fragments, an end that is no end, no action, not the form of
-    an action, a tool that is not visible, a key twice, no object, the tool's schema, a blank text.
+    an action, a tool that is not visible, a key twice, no object, the tool's schema, too deep, a blank text;
+    and of an answer that is an action: that no log could hold it (`model_result` records it as failed then).
     """
     visible = {schema.tool: schema for schema in planned.schemas}
     match planned.inputs.protocol:
@@ -218,6 +220,9 @@ def interpret(planned: PlannedStep, response: GenerationResponse) -> Outcome[Int
             action = json_action(response, visible)
         case _:
             assert_never(planned.inputs.protocol)
+    if isinstance(action, CallTool | FinalAnswer | AskUser):
+        unreadable = unreadable_answer(response)
+        action = action if unreadable is None else unreadable
     match action:
         case CallTool():
             return Success(PlannedCall(step=planned, action=action))

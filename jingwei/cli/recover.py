@@ -15,7 +15,7 @@ from jingwei.codec import DecodeReason
 from jingwei.events.failures import WriteFailure, WriteReason, WriteRefused
 from jingwei.events.records import SessionLog
 from jingwei.events.recovery import Closing, close_abandoned
-from jingwei.events.wire import decode_log, encode_log
+from jingwei.events.wire import decode_log, event_text
 from jingwei.events.writer import EarlierTurns, NumberedIds
 from jingwei.ids import SessionId
 from jingwei.jsontext import JsonValue
@@ -107,16 +107,14 @@ def _closing(session_id: SessionId, log: SessionLog, ids: NumberedIds, earlier: 
         case Success(closing):
             return closing
         case Failure(why):
+            if isinstance(why, WriteRefused) and why.unreadable is not None:
+                what = f"the new events have no line: {why.unreadable.value}"
+                fail(Said(what=what, hint="give --id-prefix as UTF-8"), Exit.INPUT)
             fail(_say(why), Exit.LOG, write_failure_value(why))
 
 
 def _lines(closing: Closing) -> bytes:
-    match encode_log(closing.events):
-        case Success(lines):
-            return lines
-        case Failure(why):
-            hint = "give --id-prefix as UTF-8"
-            fail(Said(what=f"the new events have no line: {why.reason.value}", hint=hint), Exit.INPUT)
+    return "".join([f"{event_text(event)}\n" for event in closing.events]).encode()
 
 
 def _append(name: str, held: _Held, lines: bytes) -> None:

@@ -32,6 +32,7 @@ from jingwei.report.failures import BuildFailure
 from jingwei.report.records import BuildReport
 from jingwei.request.counting import TokenCounter
 from jingwei.request.records import BudgetMode, BuildLimits, ContextTarget, TokenBoundEvidence
+from jingwei.results.rendering import Rendering
 from jingwei.selection.by_value import InvalidByValue, by_value
 from jingwei.selection.choose import NO_QUOTAS, Quotas
 from jingwei.selection.records import SelectionState
@@ -69,6 +70,7 @@ class ComposeOptions:
         search: how the fewest steps are looked for.
         state_version: the host's label, carried into the report.
         reduce_current: let finished exchanges of the running turn be candidates (R6).
+        rendering: how exchanges of the history are sent as views (T7); None for what the log recorded.
     """
 
     system: tuple[str, ...] = ()
@@ -93,6 +95,7 @@ class ComposeOptions:
     search: Search = Search.AUTO
     state_version: str | None = None
     reduce_current: bool = False
+    rendering: Rendering | None = None
 
 
 DEFAULT_OPTIONS: ComposeOptions = ComposeOptions()
@@ -194,7 +197,8 @@ def compose(
         budget: what may be spent on items, and the window (S0).
         counter: counts whole requests.
         current: the running turn.
-        events: the events of the log, where recent ones that the history does not show may be items too.
+        events: the events of the log, where recent ones may be items too that neither the history shows nor,
+            as those of the last turn, current.
         options: everything else.
 
     Returns:
@@ -206,7 +210,7 @@ def compose(
     wrong = token_budget_failure(budget)
     if wrong is not None:
         return Failure(wrong)
-    shown = frozenset([turn.turn_id for turn in history.sources]) if events else frozenset[TurnId]()
+    shown = _shown_turns(history, events)
     match settle(state, recalled, items, events=events, shown_turns=shown, options=options):
         case Failure(failure):
             return Failure(failure)
@@ -268,6 +272,13 @@ def _condensed(
             return Success(
                 Settled(gathered=gathered, deduplicated=deduplicated, resolved=resolved, condensed=condensed)
             )
+
+
+def _shown_turns(history: Projection, events: Sequence[SessionEvent]) -> frozenset[TurnId]:
+    """Turns that the request says already: those of the history, and the last one, which runs."""
+    if not events:
+        return frozenset()
+    return frozenset([*[turn.turn_id for turn in history.sources], events[-1].turn_id])
 
 
 def _unknown_source(
@@ -350,6 +361,7 @@ def _inputs(
         previous=options.previous,
         items=tuple([item for item in items if item.kind is not ItemKind.SYSTEM]),
         summaries=options.summaries,
+        rendering=options.rendering,
     )
 
 

@@ -291,7 +291,7 @@ def _standing(history: Projection, report: BuildReport) -> list[_Standing]:
                 turn=turn,
                 messages=turn.messages if shorter is None else shorter.messages,
                 is_free=not row.protected,
-                is_whole=row.reduction is None,
+                is_whole=row.reduction is None and not row.viewed,
             )
         )
     return found

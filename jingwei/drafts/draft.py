@@ -11,7 +11,7 @@ from jingwei.drafts.checking import BASE, UNTOUCHED, CheckedPlan, Fate, Fates, R
 from jingwei.drafts.lines import NO_LINE, Line, by_id, summary_line, text_of
 from jingwei.ids import ItemId
 from jingwei.items.envelope import items_message
-from jingwei.items.records import ContextItem
+from jingwei.items.records import ContextItem, Tier
 from jingwei.messages.records import AssistantMessage, GenerationRequest, ModelMessage, UserMessage
 from jingwei.projection.records import ProjectedTurn, Projection
 from jingwei.report.records import ExchangeRow, ItemRow, SummaryRow, TurnLedger, kind_of
@@ -383,7 +383,7 @@ def _reason(
 ) -> ChoiceReason:
     """Why an item is in the request or not (S7): a step that the full count asked for has the last word."""
     if item.is_kept:
-        return ChoiceReason.REQUIRED if item.required else ChoiceReason.PINNED
+        return ChoiceReason.REQUIRED if item.held_tier is Tier.P0 else ChoiceReason.PINNED
     if fate.is_dropped(steps) and fate.dropped_at != BASE:
         return ChoiceReason.FULL_COUNT
     default = ChoiceReason.NO_ROOM if fate.is_dropped(steps) else ChoiceReason.ROOM_FOR_ALL

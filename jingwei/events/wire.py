@@ -78,6 +78,7 @@ from jingwei.jsontext import (
     canonical,
     escaped,
     parse,
+    parse_canonical,
     parse_pairs,
     pointer,
     shortened,
@@ -210,6 +211,8 @@ def read_event(value: JsonValue) -> SessionEvent | RecordProblem:
 def unreadable(event: SessionEvent) -> DecodeFailed | None:
     """What `decode_log` would say of this event's line; None where it reads the event back, and equal.
 
+    (But that an artifact of `null` reads as none, as W1 has it.)
+
     A record made in code may hold what no log does: half a surrogate pair, a negative number, a blank id of
     a provider's call, JSON that is too deep where it stands, a `Json` whose text is not canonical. It has no
     line and no offset: there is no log yet. The event is written and read once, but for the kinds that hold
@@ -217,9 +220,7 @@ def unreadable(event: SessionEvent) -> DecodeFailed | None:
     """
     if isinstance(event.kind, _WORDS_ONLY) and 0 <= event.seq < TOKENS_BOUND:
         ids = f"{event.event_id}{event.session_id}{event.turn_id}{event.generation_id}{event.message_id}"
-        if not isinstance(utf8(ids), EncodeFailed) and not isinstance(
-            utf8(_kind_text(event.kind)), EncodeFailed
-        ):
+        if not isinstance(utf8(ids + _kind_text(event.kind)), EncodeFailed):
             return None
     for free, steps in _free_json(event.kind):
         problem = _free_problem(free)
@@ -404,12 +405,15 @@ def _free_json(
     elif isinstance(value, tuple):
         for index, one in enumerate(cast("tuple[object, ...]", value)):
             yield from _free_json(one, (*steps, index))
-    elif attrs.has(type(value)):
-        for field in attrs.fields(type(value)):
+    elif attrs.has(cls := type(value)):
+        for field in attrs.fields(cls):
             yield from _free_json(getattr(value, field.name), (*steps, field.name))
 
 
 def _free_problem(free: Json) -> JsonProblem | None:
+    plain = not isinstance(utf8(free.text), EncodeFailed)
+    if plain and not isinstance(parse_canonical(free.text), NotCanonical):
+        return None
     value = parse(free.text)
     if isinstance(value, JsonProblem):
         return value

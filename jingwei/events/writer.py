@@ -171,8 +171,9 @@ class SessionWriter:
         """The event that records this, and the writer behind it; or the rule that forbids it (L3).
 
         An event of another turn than the last begins that turn. A complete reply without a message id is
-        given one by `ids`. What the writer takes, `decode_log` reads back, and equal; an event that no reader
-        takes is `UNREADABLE`, after all other rules. Pure: nothing is stored, and this writer stays as it was.
+        given one by `ids`. What the writer takes, `decode_log` reads back, and equal; an event that no
+        reader takes is `UNREADABLE`, after all other rules. Pure: nothing is stored, and this writer stays
+        as it was.
         """
         seq = self.next_seq
         if message_id is None and isinstance(kind, AssistantReply):

@@ -104,7 +104,7 @@ def _row(subject: str, winner: ContextItem, loser: ContextItem) -> ConflictRow:
         ),
         loser_authority=loser.authority,
         winner_authority=winner.authority,
-        loser_kept=loser.is_kept or loser.kind is ItemKind.SYSTEM,
+        loser_kept=loser.required or loser.pinned or loser.kind is ItemKind.SYSTEM,
     )
 
 

@@ -188,8 +188,8 @@ class ContextItem:
 
     @property
     def is_kept(self) -> bool:
-        """Whether nothing may leave it out."""
-        return self.required or self.pinned
+        """Whether nothing may leave it out: it is required, or pinned, or stands in `P0` (S3)."""
+        return self.required or self.pinned or self.tier is Tier.P0
 
     @property
     def held_tier(self) -> Tier:

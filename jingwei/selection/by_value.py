@@ -9,7 +9,7 @@ import attrs
 
 from jingwei.ids import TurnId
 from jingwei.items.envelope import item_line, items_message
-from jingwei.items.records import ZERO
+from jingwei.items.records import ZERO, Tier
 from jingwei.items.worth import (
     DEFAULT_WEIGHTS,
     InvalidWeights,
@@ -211,13 +211,14 @@ class _Planner:
     def plan(self) -> Plan:
         choice = self._choice()
         rows = tuple(self._rows(choice))
-        chosen = [option for option in self._options if option.key in choice.chosen]
+        keys = choice.chosen  # made anew at each call
+        chosen = [option for option in self._options if option.key in keys]
         room = self._room
         state = _state(rows, available=self._available(), moves=self._strategy.moves)
         down = [self._dropped(option) for option in leaving_order(chosen, self._quotas)]
         last = exchange_steps(exchange_candidates(self._candidates), room, self._strategy.policy)
         return Plan(
-            base=tuple(self._base(choice.chosen)),
+            base=tuple(self._base(keys)),
             steps=(*(PlanStep(reductions=(reduction,)) for reduction in down), *last),
             selection=Selection(rows=rows, state=state),
         )
@@ -346,7 +347,7 @@ class _Planner:
         verdicts = {verdict.key: verdict for verdict in choice.verdicts}
         for option in self._options:
             verdict, one = verdicts[option.key], self._items.get(option.key)
-            is_pin = option.kept and (one is None or not one.item.required)
+            is_pin = option.kept and (one is None or one.item.held_tier is not Tier.P0)
             yield ChoiceRow(
                 turn_id=self._turns[option.key][1] if one is None else None,
                 item_id=None if one is None else one.item.item_id,

@@ -7,7 +7,7 @@ import attrs
 
 from jingwei.items.check import items_failure
 from jingwei.items.failures import InvalidItem
-from jingwei.items.records import ContextItem, order_of
+from jingwei.items.records import ContextItem, Tier, order_of
 from jingwei.items.worth import DEFAULT_WEIGHTS, InvalidWeights, Weights, weights_failure, worth_of
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.selection.choose import (
@@ -110,7 +110,7 @@ def _selected(
     rows = list[ChoiceRow]()
     for item in ordered:
         verdict = verdicts[item.item_id]
-        is_pin = item.is_kept and not item.required
+        is_pin = item.is_kept and item.held_tier is not Tier.P0
         row = ChoiceRow(
             turn_id=None,
             item_id=item.item_id,

@@ -7,6 +7,7 @@ sensible order. Ids come from small pools, so that they recur within and across 
 
 import functools
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Final, TypeAlias, TypeVar, assert_never, final
 
 import attrs
@@ -344,29 +345,31 @@ def context_items(max_size: int = 6) -> SearchStrategy[tuple[ContextItem, ...]]:
     return st.lists(_items(), max_size=max_size, unique_by=_item_id).map(_tupled)
 
 
-@st.composite
-def _items(draw: DrawFn) -> ContextItem:
-    shares = st.fractions(min_value=0, max_value=1, max_denominator=8)
-    content = draw(_said())
-    return ContextItem(
-        item_id=ItemId(draw(st.sampled_from("abcdefgh"))),
-        kind=draw(st.sampled_from([kind for kind in ItemKind if kind is not ItemKind.SYSTEM])),
-        content=content,
-        source=draw(st.sampled_from(ItemSource)),
-        tier=draw(st.sampled_from(Tier)),
-        token_cost=draw(st.integers(0, 400)),
-        priority=draw(st.integers(0, ITEM_PRIORITY_MAX)),
-        relevance=draw(shares),
-        freshness=draw(shares),
-        trust=draw(shares),
-        source_ref=draw(_seldom(st.just("file:1"))),
-        compressible=draw(st.booleans()),
-        required=draw(st.sampled_from((False, False, False, True))),
-        pinned=draw(st.sampled_from((False, False, False, True))),
-        subject=draw(_seldom(st.sampled_from(("language", "port")))),
-        authority=draw(st.sampled_from(Authority)),
-        seq=draw(st.none() | st.integers(0, 9)),
-        short=draw(st.none() | st.just(ShortContent(text="short", method="cut-v1"))),
+@functools.cache
+def _items() -> SearchStrategy[ContextItem]:
+    """One item; made once, since a strategy that is made for each item costs more than what it draws."""
+    shares = st.sampled_from([Fraction(part, whole) for whole in range(1, 9) for part in range(whole + 1)])
+    seldom = st.sampled_from((False, False, False, True))
+    return st.builds(
+        ContextItem,
+        item_id=st.sampled_from("abcdefgh").map(ItemId),
+        kind=st.sampled_from([kind for kind in ItemKind if kind is not ItemKind.SYSTEM]),
+        content=_said(),
+        source=st.sampled_from(ItemSource),
+        tier=st.sampled_from(Tier),
+        token_cost=st.integers(0, 400),
+        priority=st.integers(0, ITEM_PRIORITY_MAX),
+        relevance=shares,
+        freshness=shares,
+        trust=shares,
+        source_ref=_seldom(st.just("file:1")),
+        compressible=st.booleans(),
+        required=seldom,
+        pinned=seldom,
+        subject=_seldom(st.sampled_from(("language", "port"))),
+        authority=st.sampled_from(Authority),
+        seq=st.none() | st.integers(0, 9),
+        short=st.none() | st.just(ShortContent(text="short", method="cut-v1")),
     )
 
 

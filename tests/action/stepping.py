@@ -122,7 +122,10 @@ def store(max_entries: int = 10) -> InMemoryStore:
 
 @final
 class Host:
-    """Blocking functions over a session writer; `refuses` names the kinds that its log does not take."""
+    """Blocking functions over a session writer; `refuses` names the kinds that its log does not take.
+
+    A careless one appends what its writer refuses.
+    """
 
     def __init__(
         self, *answers: GenerationResponse | ModelOutcome, outcome: ToolOutcome | None = None
@@ -136,6 +139,7 @@ class Host:
         self.order = list[str]()
         self.refuses: Callable[[EventKind], bool] = lambda _kind: False
         self.changes: Callable[[SessionEvent], SessionEvent] = lambda event: event
+        self.careless = False
         self.turn = TURN
         self.store: ResultStore | None = store()
         self.showing = Showing(policy=result_policy(inline_bytes=24, preview_bytes=12).unwrap())
@@ -154,10 +158,19 @@ class Host:
         self.order.append(type(kind).__name__)
         if self.refuses(kind):
             return Failure(AppendRefused(reason="disk full"))
-        written = self.writer.offer(NumberedIds(prefix="jw_"), self.turn, kind).unwrap()
-        self.writer = written.writer
-        self.events.append(written.event)
-        return Success(self.changes(written.event))
+        ids = NumberedIds(prefix="jw_")
+        seq = len(self.events)
+        event = SessionEvent(
+            event_id=ids.event_id(seq), session_id=SESSION, turn_id=self.turn, seq=seq, kind=kind
+        )
+        match self.writer.offer(ids, self.turn, kind):
+            case Success(written):
+                self.writer, event = written.writer, written.event
+            case Failure(why):
+                if not self.careless:
+                    return Failure(AppendRefused(reason=why.reason.value))
+        self.events.append(event)
+        return Success(self.changes(event))
 
     def generate(self, request: ModelRequest) -> ModelOutcome:
         self.order.append("generate")

@@ -26,10 +26,12 @@ from jingwei.action.failures import (
     NotRecorded,
     OtherReference,
     RecordStage,
+    UnreadableAnswer,
     UnrecordedResult,
 )
 from jingwei.action.records import ActionProtocol
 from jingwei.action.step import PlannedStep, plan_step
+from jingwei.codec import DecodeReason
 from jingwei.events.records import (
     CustomEvent,
     EventKind,
@@ -48,9 +50,10 @@ from jingwei.events.records import (
     ToolResultEvent,
     ToolSucceeded,
 )
+from jingwei.events.wire import decode_log, encode_log
 from jingwei.ids import EventId, TurnId
 from jingwei.messages.failures import ToolNotVisible
-from jingwei.messages.records import GenerationResponse, SystemMessage
+from jingwei.messages.records import GenerationResponse, SystemMessage, TokenUsage
 from jingwei.messages.wire import constraint_text
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.ports import ContentRef, ContentScope, StoreFailure, StoreFull, StoreFullOf
@@ -422,12 +425,50 @@ def test_a_preview_can_stand_alone(drive: Driver, held: ResultStore | None) -> N
 
 @both
 def test_a_result_that_cannot_be_shown_is_told(drive: Driver) -> None:
+    """By a host that writes what no log can hold."""
     host = Host(calls(ActionProtocol.NATIVE), outcome=ToolSucceeded(output="\udfff"))
+    host.careless = True
 
     found = drive(first(ActionProtocol.NATIVE), host).failure()
 
     assert isinstance(found, CompleteFailure)
     assert ToolSucceeded(output="\udfff") == found.execution.outcome
+
+
+@both
+def test_a_result_that_no_log_can_hold_is_told_with_what_ran(drive: Driver) -> None:
+    """The tool has run, and nothing runs it again; the log stays readable."""
+    host = Host(calls(ActionProtocol.NATIVE), outcome=ToolSucceeded(output="\udfff"))
+
+    found = drive(first(ActionProtocol.NATIVE), host).failure()
+
+    assert isinstance(found, UnrecordedResult)
+    assert ("unreadable", ToolSucceeded(output="\udfff"), True) == (
+        found.reason,
+        found.outcome,
+        found.replay_forbidden,
+    )
+    assert isinstance(encode_log(host.events), Success)
+
+
+@both
+@each
+def test_an_answer_that_no_log_can_hold_is_recorded_as_failed(
+    drive: Driver, protocol: ActionProtocol
+) -> None:
+    """Nothing runs, and what could be kept of it stands in the log."""
+    usage = TokenUsage(input_tokens=-1)
+    host = Host(attrs.evolve(calls(protocol), usage=usage))
+
+    found = drive(first(protocol), host).failure()
+
+    log = encode_log(host.events).unwrap()
+    recorded = decode_log(log).unwrap().events[-1].kind
+    assert UnreadableAnswer(reason=DecodeReason.OUT_OF_RANGE, path="/usage/input_tokens") == found
+    assert [] == host.ran
+    assert isinstance(recorded, ModelResultEvent)
+    assert isinstance(recorded.result.outcome, ModelFailed)
+    assert ModelFailureCategory.PROTOCOL is recorded.result.outcome.category
 
 
 @pytest.mark.parametrize("driver", [run_step, run_step_async])

@@ -1,11 +1,13 @@
 """One call from a state to a request (S4a), and each way in which there is none."""
 
+import importlib
 import json
 from fractions import Fraction
 
 import attrs
 import pytest
 
+from jingwei.compose import pipeline
 from jingwei.compose.pipeline import (
     ComposeOptions,
     StateOfAnotherSession,
@@ -19,6 +21,7 @@ from jingwei.items.failures import InvalidItem, InvalidItemReason
 from jingwei.items.records import ContextItem, ItemKind, MergedSource
 from jingwei.items.worth import InvalidWeights, Weights
 from jingwei.messages.records import SystemMessage, UserMessage
+from jingwei.outcome import Failure
 from jingwei.report.failures import DoesNotFit
 from tests.compose.composing import LOG, MEMORIES, STATE, composed, history, observation
 from tests.logtable import SESSION, log_of
@@ -65,7 +68,7 @@ def test_what_the_history_shows_is_no_item_as_well() -> None:
     made = composed(whole=whole, events=tuple(log.events), options=ComposeOptions(event_limit=1)).unwrap()
     said = [origin.item_id for origin in made.selection.origins if origin.kind is ItemKind.CONVERSATION]
 
-    assert 1 == len(said)
+    assert [] == said
 
 
 def test_the_state_of_one_choice_is_for_the_next() -> None:
@@ -103,6 +106,16 @@ def test_without_costs_nothing_is_guessed_of_them() -> None:
     assert {None} == {row.cost for row in made.selection.items}
     assert (None, None) == (made.selection.tokens_before, made.selection.tokens_after)
     assert {(None, None)} == {(share.tokens, share.share) for share in made.selection.shares}
+
+
+def test_what_the_second_stage_refuses_ends_the_first_half(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that passed gathering is refused there today; each stage is asked all the same."""
+    refused = Failure(
+        InvalidItem(item_id=ItemId("a"), field="f", reason=InvalidItemReason.BLANK_ID, actual="")
+    )
+    monkeypatch.setattr(pipeline, "resolve_conflicts", lambda items: refused)
+
+    assert refused == settle(STATE, (), ())
 
 
 class TestRefusals:
@@ -177,3 +190,15 @@ class TestRefusals:
         rows = {row.item_id: row.cost for row in failure.report.items or () if row.protected}
         assert {"goal", "constraint:0000", "step", "big"} == set(rows)
         assert 10_000 < (rows[ItemId("big")] or 0) < 10_100
+
+    def test_items_that_contradict_each_other_in_a_way_that_is_refused(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Which no items can, once duplicates are gone; were there such, it would be told."""
+        refused = InvalidItem(
+            item_id=ItemId("o"), field="trust", reason=InvalidItemReason.OUT_OF_RANGE, actual="2"
+        )
+        module = importlib.import_module("jingwei.compose.pipeline")  # the root has a function of this name
+        monkeypatch.setattr(module, "resolve_conflicts", lambda items: Failure(refused))
+
+        assert refused == composed().failure()

@@ -31,6 +31,7 @@ from jingwei.request.records import ContextBudget
 from jingwei.selection.records import CondenseTurn, Plan, PreviewPolicy
 from tests.compose.composing import COUNTER, CURRENT, TARGET, observation
 from tests.logtable import SESSION, log_of
+from tests.selection.test_exchanges import Flat
 from tests.test_build import Planned
 
 BIG = "y" * 8000
@@ -245,3 +246,43 @@ def test_the_whole_window_is_a_threshold_too() -> None:
     whole = Triggers(threshold=Fraction(1), result_cap_bytes=1_000_000, stale_turns=1)
 
     assert () == said(history, report(history), triggers=whole)
+
+
+def test_a_preview_that_does_not_cost_less_is_not_advised() -> None:
+    """By a counter that takes as much for any message: what a plan may not do, no advice names."""
+    history = session(BIG)
+    built = report(history, window=60_000)
+    advice = advise(history, built, Flat(), Observed(expected_tokens=60_000)).unwrap()
+
+    assert [(0, ())] == [(a.by_condensing, a.turns) for a in advice if isinstance(a, CondenseFinished)]
+    assert [(0, Reach.BY_LEAVING_OUT)] == [
+        (a.reclaimable, a.reach) for a in advice if isinstance(a, CondenseResult)
+    ]
+
+
+def test_a_result_whose_preview_is_within_the_cap_can_be_condensed() -> None:
+    history = session(BIG)
+    (advice,) = said(history, report(history, window=60_000))
+
+    assert isinstance(advice, CondenseResult)
+    assert Reach.BY_CONDENSING is advice.reach
+
+
+def test_turns_that_are_condensed_may_still_be_left_out() -> None:
+    """Nothing can be condensed any more, and leaving out is still a way."""
+    history = session(BIG, BIG)
+    plan = Plan(base=tuple([CondenseTurn(turn_id=TurnId(turn), policy=SMALL) for turn in ("t0", "t1")]))
+    inputs = BuildInputs(
+        current=CURRENT, target=TARGET, budget=ContextBudget(window_tokens=6000, output_reserve=1)
+    )
+    built = build(history, inputs, COUNTER, strategy=Planned(plan)).unwrap().report
+    whole = sum(message.cost or 0 for message in built.sent[:-1])
+    (advice,) = said(history, built, Observed(expected_tokens=4_200 + whole))
+
+    assert isinstance(advice, CondenseFinished)
+    assert (Reach.BY_LEAVING_OUT, 0, whole, ()) == (
+        advice.reach,
+        advice.by_condensing,
+        advice.by_leaving_out,
+        advice.turns,
+    )

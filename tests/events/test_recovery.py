@@ -2,6 +2,7 @@
 
 import pytest
 
+from jingwei.codec import DecodeReason
 from jingwei.events.failures import DuplicateEventId, WriteReason, WriteRefused
 from jingwei.events.records import (
     CustomEvent,
@@ -247,12 +248,15 @@ def test_an_id_that_is_used_is_refused() -> None:
     assert (WriteReason.REPEATED_EVENT_ID, "jw_event_2", 2) == (found.reason, found.event_id, found.seq)
 
 
-def test_ids_that_no_line_can_hold_are_carried_all_the_same() -> None:
-    """Whether an event has a line is asked when it is encoded."""
-    found = closed('user; call "\\ud800" grep {}')
+def test_a_log_with_ids_that_no_line_can_hold_is_not_closed() -> None:
+    """Such a log was made in code: what closes it would be as unreadable as what is there."""
+    found = refused('user; call "\\ud800" grep {}')
 
-    assert 3 == len(found.events)
-    assert encode_log(found.events).value_or(None) is None
+    assert (WriteReason.UNREADABLE, DecodeReason.LONE_SURROGATE, "/kind/result/call_id") == (
+        found.reason,
+        found.unreadable,
+        found.path,
+    )
 
 
 def test_an_empty_log_of_a_blank_session_has_nothing_to_close() -> None:

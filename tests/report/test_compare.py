@@ -378,10 +378,9 @@ def test_the_turn_that_ran_may_be_summarised_at_once() -> None:
     assert PrefixChange.SUMMARIZED is compare(before, now).reason
 
 
-@pytest.mark.parametrize("other", [drop("b"), None])
-def test_of_the_turns_that_the_history_gained_the_running_one_decides(other: DropTurn | None) -> None:
-    before = report("sabcu", ledger=turns())
-    reductions = (*(() if other is None else (other,)), drop("d"))
-    now = report("sabcv", ledger=turns(*reductions, ids="abcd"))
+def test_of_the_reductions_that_of_the_running_turn_decides() -> None:
+    """What was done to older turns before as well has no part in it."""
+    before = report("sacuv", current=2, ledger=turns(drop("b")))
+    now = report("sacux", current=2, ledger=turns(drop("b"), condense("d"), ids="abcd"))
 
-    assert PrefixChange.CUT_MOVED is compare(before, now).reason
+    assert PrefixChange.CONDENSED is compare(before, now).reason

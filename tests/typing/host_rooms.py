@@ -88,6 +88,7 @@ from jingwei.action.failures import (
     ReservedToolName,
     ToolEvidenceMismatch,
     UnknownFinish,
+    UnreadableAnswer,
     UnrecordedResult,
 )
 from jingwei.action.records import ToolExecution
@@ -696,7 +697,7 @@ def told_answer(failure: InterpretFailure) -> str:
         case UnknownFinish(code=code):
             assert_type(code, str | None)
             return code or ""
-        case NotAnAction(path=path) | RepeatedKey(path=path):
+        case NotAnAction(path=path) | RepeatedKey(path=path) | UnreadableAnswer(path=path):
             return path
         case ArgumentsNoObject(name=name) | jingwei.ToolNotVisible(name=name):
             return name
