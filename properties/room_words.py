@@ -178,6 +178,7 @@ DEFAULTS: Final[Mapping[type[object], Mapping[str, object]]] = {
         "search": Search.AUTO,
         "state_version": None,
         "reduce_current": False,
+        "rendering": None,
     },
     Goal: {"source": ItemSource.USER},
     HardConstraint: {"source": ItemSource.USER, "subject": None, "seq": None},
