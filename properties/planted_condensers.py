@@ -55,10 +55,10 @@ ROWS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "T2",
-        "a reference names the line behind the last one",
+        "a reference names the line before the first one",
         FINDINGS,
-        "            last_line=self.line(end - 1),\n",
-        "            last_line=self.line(end),\n",
+        "            first_line=self.line(start),\n",
+        "            first_line=self.line(start - 1),\n",
         T2 + "test_what_a_fact_says_stands_where_its_reference_leads",
     ),
     Planted(

@@ -55,7 +55,7 @@ from jingwei.compose.wire import (
 )
 from jingwei.ids import EventId, ItemId, TurnId
 from jingwei.items.envelope import item_line
-from jingwei.items.records import ItemKind, Tier
+from jingwei.items.records import ContextItem, ItemKind, ItemSource, Tier
 from jingwei.jsontext import canonical, parse
 from jingwei.messages.records import ToolMessage
 from jingwei.outcome import Success
@@ -398,6 +398,18 @@ FATES: Final = {
 }
 
 
+LARGE = ContextItem(
+    item_id=ItemId("large"),
+    kind=ItemKind.TOOL_OBSERVATION,
+    content="".join(f"2026-08-01T10:21:{i % 60:02d}Z INFO worker {i} ok\n" for i in range(120)),
+    source=ItemSource.TOOL,
+    tier=Tier.P1,
+    relevance=Fraction(1),
+    compressible=True,
+)
+"""More than a request has room for, until it is condensed."""
+
+
 class TestObservabilityS7:
     """S7. Each composed request says what was gathered and what became of each item, with its source, its
     score, its costs and a reason; the share of tokens per kind; tokens before and after condensing;
@@ -461,9 +473,12 @@ class TestObservabilityS7:
         for kind, share in within.items():
             assert share == Fraction(by_kind[kind] * envelope, summed * count)
 
-    @given(worlds())
-    def test_tokens_before_and_after_condensing_are_a_recount(self, world: Composing) -> None:
+    @given(worlds(), st.booleans())
+    def test_tokens_before_and_after_condensing_are_a_recount(self, world: Composing, large: bool) -> None:
         """Of what stands there, as it stands; and of the same items in full, from the first half alone."""
+        if large:
+            options = attrs.evolve(world.options, large_bytes=100)
+            world = attrs.evolve(world, items=(*world.items, LARGE), options=options)
         made = success(world)
         report, request = made.selection, made.built.request
         lines = envelope_lines(request)

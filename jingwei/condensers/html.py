@@ -33,6 +33,12 @@ _BEGINS: Final = re.compile(
 HTML_MAX: Final = 1 << 20
 """Characters that are read: above, Python's parser takes too long for some texts."""
 
+UNFINISHED_MAX: Final = 64
+"""Marks that open a tag which never ends: for each, Python's parser looks at all that follows."""
+
+NESTED_MAX: Final = 256
+"""Blocks that may be open at once: for each, all that it holds is looked through."""
+
 HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 BLOCKS: Final = ("p", "li", "td", "th", "dd", "dt", "pre", "blockquote", "label", "button", "figcaption")
 HIDDEN: Final = ("script", "style", "template", "noscript", "head")
@@ -42,6 +48,8 @@ def find_html(text: str) -> Findings | NotThisKind:
     """A text that begins with a tag of HTML, or has one for every 200 characters; up to `HTML_MAX`."""
     tags = len(_TAGS.findall(text))
     if len(text) > HTML_MAX or tags < 4 or (_BEGINS.match(text) is None and tags * 200 < len(text)):
+        return NotThisKind(kind=KIND, line=1)
+    if _is_quadratic(text):
         return NotThisKind(kind=KIND, line=1)
     # Declarations would be read as those of XML; blanks keep every place.
     try:
@@ -60,6 +68,22 @@ def find_html(text: str) -> Findings | NotThisKind:
         *_quotes(text, starts, [blocks[i] for i in spread(range(len(blocks)), 24)], "text"),
     ]
     return Findings(kind=KIND, notes=tuple(_notes(soup, headings, blocks)), quotes=tuple(quotes))
+
+
+def _is_quadratic(text: str) -> bool:
+    """Whether the parser, or the walk over what it found, would take far longer than the text is long."""
+    if text.count("<") - len(_WHOLE.findall(text)) > UNFINISHED_MAX:
+        return True
+    opened = 0
+    for mark in _BLOCK_MARKS.finditer(text):
+        opened += -1 if mark[0].startswith("</") else 1
+        if opened > NESTED_MAX:
+            return True
+    return False
+
+
+_WHOLE: Final = re.compile(r"<[^<>]*>")
+_BLOCK_MARKS: Final = re.compile(rf"</?(?:{'|'.join(BLOCKS)})\b", re.I)
 
 
 def _place(starts: Sequence[int], tag: Tag) -> int:

@@ -42,7 +42,7 @@ _LEVELED: Final = re.compile(r"[\[<]?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR
 HEAD: Final = 160
 """Characters of a line in which its level stands."""
 
-SHAPES: Final = 20_000
+SHAPES: Final = 1_000
 """Different lines, numbers apart, of which templates are made; later ones are counted as other lines."""
 
 TOKENS: Final = 60

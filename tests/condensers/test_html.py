@@ -4,7 +4,7 @@ import pytest
 
 from jingwei.condensers.failures import NotThisKind
 from jingwei.condensers.findings import Findings
-from jingwei.condensers.html import HTML, HTML_MAX, find_html
+from jingwei.condensers.html import HTML, HTML_MAX, NESTED_MAX, UNFINISHED_MAX, find_html
 from tests.condensers.found import found, quoted, refused
 
 PAGE = """<!DOCTYPE html>
@@ -79,3 +79,15 @@ def test_what_is_no_html() -> None:
 
 def test_its_name() -> None:
     assert "html-v1" == HTML.name
+
+
+@pytest.mark.parametrize(
+    ("begin", "piece", "most"),
+    [("<html>", "<a ", UNFINISHED_MAX), ("<html>", "<li><p>word", NESTED_MAX // 2)],
+)
+def test_a_text_for_which_the_parser_would_take_too_long_is_none(begin: str, piece: str, most: int) -> None:
+    """Tags that never end, and blocks inside blocks: each costs as much as all that follows."""
+    within = find_html(begin + "<p>a</p>" * 4 + piece * most)
+
+    assert 1 == refused(find_html, begin + "<p>a</p>" * 4 + piece * (most + 1))
+    assert not isinstance(within, NotThisKind)
