@@ -30,14 +30,31 @@ _BEGINS: Final = re.compile(
     r"\s*(?:<!doctype html|<html|<head|<body|<div|<p|<h[1-6]|<table|<ul|<section|<article|<\?xml|<!--)", re.I
 )
 
-HTML_MAX: Final = 1 << 20
-"""Characters that are read: above, Python's parser takes too long for some texts."""
+HTML_MAX: Final = 1 << 18
+"""Characters that are read (256 KiB of ASCII): a page of that size takes the parser about a second, and
+what is quadratic in Python's parser or in Beautiful Soup and not known here stays within seconds."""
 
-UNFINISHED_MAX: Final = 64
-"""Marks that open a tag which never ends: for each, Python's parser looks at all that follows."""
+OPEN_MAX: Final = 64
+"""Tags, comments or sections in a row that begin without an end: Python's parser reads on to the end of the
+text for each of them."""
 
-NESTED_MAX: Final = 256
-"""Blocks that may be open at once: for each, all that it holds is looked through."""
+DEPTH_MAX: Final = 512
+"""Tags around a tag: Beautiful Soup walks down all of them for each that is taken out."""
+
+LATE_MAX: Final = 20_000_000
+"""Void tags times end tags: Beautiful Soup may look through all of the former for each of the latter."""
+
+_OPENS_OR_ENDS: Final = re.compile(r"<[A-Za-z/!]|>")
+_SECTIONS: Final = (
+    (re.compile(r"<!--"), "-->"),
+    (re.compile(r"<!\[(?:temp|cdata|ignore|include|rcdata)", re.I), "]]>"),
+    (re.compile(r"<!\["), "]>"),
+)
+_VOID: Final = re.compile(
+    r"<(?:area|base|basefont|bgsound|br|col|command|embed|frame|hr|image|img|input|isindex|keygen|link|menuitem"
+    r"|meta|nextid|param|source|spacer|track|wbr)\b",
+    re.I,
+)
 
 HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 BLOCKS: Final = ("p", "li", "td", "th", "dd", "dt", "pre", "blockquote", "label", "button", "figcaption")
@@ -49,16 +66,19 @@ def find_html(text: str) -> Findings | NotThisKind:
     tags = len(_TAGS.findall(text))
     if len(text) > HTML_MAX or tags < 4 or (_BEGINS.match(text) is None and tags * 200 < len(text)):
         return NotThisKind(kind=KIND, line=1)
-    if _is_quadratic(text):
-        return NotThisKind(kind=KIND, line=1)
+    slow = _slow_place(text)
+    if slow is not None:
+        return NotThisKind(kind=KIND, line=text.count("\n", 0, slow) + 1)
     # Declarations would be read as those of XML; blanks keep every place.
     try:
         soup = BeautifulSoup(text.replace("<?", "  "), "html.parser")
     except (ParserRejectedMarkup, ValueError, OverflowError, RecursionError):
         return NotThisKind(kind=KIND, line=1)
+    blocks = _leaf_blocks(soup)
+    if blocks is None:
+        return NotThisKind(kind=KIND, line=1)
     starts = line_starts(text)
     headings = soup.find_all(HEADINGS)
-    blocks = [one for one in soup.find_all(BLOCKS) if one.find(BLOCKS) is None]
     quotes = [
         *_quotes(text, starts, soup.find_all("title")[:1], "title"),
         *_telling(text, starts, [*headings, *blocks]),
@@ -70,20 +90,39 @@ def find_html(text: str) -> Findings | NotThisKind:
     return Findings(kind=KIND, notes=tuple(_notes(soup, headings, blocks)), quotes=tuple(quotes))
 
 
-def _is_quadratic(text: str) -> bool:
-    """Whether the parser, or the walk over what it found, would take far longer than the text is long."""
-    if text.count("<") - len(_WHOLE.findall(text)) > UNFINISHED_MAX:
-        return True
+def _slow_place(text: str) -> int | None:
+    """Where a text begins that the parser would read in quadratic time; None where it would not."""
     opened = 0
-    for mark in _BLOCK_MARKS.finditer(text):
-        opened += -1 if mark[0].startswith("</") else 1
-        if opened > NESTED_MAX:
-            return True
-    return False
+    for found in _OPENS_OR_ENDS.finditer(text):
+        opened = 0 if found.group() == ">" else opened + 1
+        if opened > OPEN_MAX:
+            return found.start()
+    # A comment or a section ends at its own mark, and a mark behind the last of them ends none before it.
+    for begin, end in _SECTIONS:
+        places = [found.start() for found in begin.finditer(text, text.rfind(end) + 1)]
+        if len(places) > OPEN_MAX:
+            return places[0]
+    void = len(_VOID.findall(text))
+    return 0 if void * text.count("</") > LATE_MAX else None
 
 
-_WHOLE: Final = re.compile(r"<[^<>]*>")
-_BLOCK_MARKS: Final = re.compile(rf"</?(?:{'|'.join(BLOCKS)})\b", re.I)
+def _leaf_blocks(soup: BeautifulSoup) -> list[Tag] | None:
+    """Blocks without a block in them, in order, by one walk; None where tags nest deeper than `DEPTH_MAX`."""
+    depths = {id(soup): 0}
+    around: dict[int, Tag | None] = {id(soup): None}
+    leaves = dict[int, Tag]()
+    for tag in soup.descendants:
+        if not isinstance(tag, Tag):
+            continue
+        depth, block = depths[id(tag.parent)] + 1, around[id(tag.parent)]
+        if depth > DEPTH_MAX:
+            return None
+        if tag.name in BLOCKS:
+            leaves.pop(id(block), None)
+            leaves[id(tag)] = tag
+            block = tag
+        depths[id(tag)], around[id(tag)] = depth, block
+    return list(leaves.values())
 
 
 def _place(starts: Sequence[int], tag: Tag) -> int:

@@ -42,8 +42,12 @@ _LEVELED: Final = re.compile(r"[\[<]?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR
 HEAD: Final = 160
 """Characters of a line in which its level stands."""
 
-SHAPES: Final = 1_000
-"""Different lines, numbers apart, of which templates are made; later ones are counted as other lines."""
+SHAPES: Final = 20_000
+"""Different lines, numbers apart, that are told from each other; later ones are counted as other lines."""
+
+MINED: Final = 1_000
+"""Different lines that Drain is given, the most telling and most frequent ones: it compares each with every
+template that it has, so a log whose lines have nothing in common takes quadratic time."""
 
 TOKENS: Final = 60
 """Words of a line that its template has: further ones tell no kind of message from another."""
@@ -82,7 +86,9 @@ def find_log(text: str) -> Findings | NotThisKind:
         odd = next((start for start, end in ranges if not _is_stamped(text, start, end)), 0)
         return NotThisKind(kind=KIND, line=text.count("\n", 0, odd) + 1)
     groups, other = _groups(text, ranges)
-    templates = _templates(groups)
+    mined = _mined(groups)
+    other += sum(one.count for one in groups) - sum(one.count for one in mined)
+    templates = _templates(mined)
     return Findings(
         kind=KIND,
         notes=tuple(_notes(text, ranges, stamped, groups, templates, other)),
@@ -155,6 +161,12 @@ class _Mining(Protocol):
 
 
 _MINING: Final = cast(_Mining, Drain)
+
+
+def _mined(groups: Sequence[_Group]) -> list[_Group]:
+    """At most `MINED` groups in their order: first those that tell most, then the most frequent."""
+    best = sorted(groups, key=lambda one: (-one.weight, -one.count, one.start))[:MINED]
+    return sorted(best, key=lambda one: one.start)
 
 
 def _templates(groups: Sequence[_Group]) -> list[_Group]:
@@ -268,7 +280,7 @@ def _notes(
     for one in templates[:6]:
         yield f"{one.count}× {clipped(one.shape, 110)}"
     if other:
-        yield f"{counted(other, 'line')} beyond the first {SHAPES} different ones"
+        yield f"{counted(other, 'line')} other than the {MINED} kinds of which templates are made"
 
 
 LOG: Final = FindingCondenser(kind=KIND, version=1, find=find_log)

@@ -4,7 +4,7 @@ import pytest
 
 from jingwei.condensers.failures import NotThisKind
 from jingwei.condensers.findings import Findings
-from jingwei.condensers.html import HTML, HTML_MAX, NESTED_MAX, UNFINISHED_MAX, find_html
+from jingwei.condensers.html import DEPTH_MAX, HTML, HTML_MAX, OPEN_MAX, find_html
 from tests.condensers.found import found, quoted, refused
 
 PAGE = """<!DOCTYPE html>
@@ -77,17 +77,54 @@ def test_what_is_no_html() -> None:
     assert 1 == refused(find_html, "<html><p></p></html>" + " " * HTML_MAX)
 
 
-def test_its_name() -> None:
-    assert "html-v1" == HTML.name
+@pytest.mark.parametrize("begin", ["<a ", "</a ", "<!x "])
+def test_many_tags_that_do_not_end_are_refused_before_they_are_parsed(
+    begin: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's parser reads to the end of the text for each of them."""
+    page = "<html>\n<p><p><p><p>\n"
+    text = page + begin * (OPEN_MAX + 1)
+    kept = find_html(page + begin * OPEN_MAX + ">" + begin * OPEN_MAX)
+    monkeypatch.setattr("jingwei.condensers.html.BeautifulSoup", None)
+
+    assert 3 == refused(find_html, text)
+    assert isinstance(kept, Findings)
 
 
 @pytest.mark.parametrize(
-    ("begin", "piece", "most"),
-    [("<html>", "<a ", UNFINISHED_MAX), ("<html>", "<li><p>word", NESTED_MAX // 2)],
+    ("begin", "wrong", "end"),
+    [
+        ("<!-- >", "", "-->"),
+        ("<![CDATA[ >", "]>", "]]>"),
+        ("<![if x >", "", "]>"),
+    ],
 )
-def test_a_text_for_which_the_parser_would_take_too_long_is_none(begin: str, piece: str, most: int) -> None:
-    """Tags that never end, and blocks inside blocks: each costs as much as all that follows."""
-    within = find_html(begin + "<p>a</p>" * 4 + piece * most)
+def test_many_comments_and_sections_without_an_end_are_refused(begin: str, wrong: str, end: str) -> None:
+    text = "<html><p><p><p><p>\n" + begin * (OPEN_MAX + 1) + wrong
 
-    assert 1 == refused(find_html, begin + "<p>a</p>" * 4 + piece * (most + 1))
-    assert not isinstance(within, NotThisKind)
+    assert 2 == refused(find_html, text)
+    assert isinstance(find_html(text + end), Findings)
+
+
+def test_many_void_tags_beside_many_end_tags_are_refused() -> None:
+    """Beautiful Soup looks through all of the former for each of the latter."""
+    assert 1 == refused(find_html, "<br>" * 5_000 + "</p>" * 5_000)
+    assert isinstance(find_html("<br>" * 500 + "</p>" * 500), Findings)
+
+
+def test_tags_that_nest_deeply_are_refused() -> None:
+    """An end in quotes is none, so the depth is that of the tree."""
+    opened = '<p id="</p>">'
+
+    assert isinstance(find_html(opened * DEPTH_MAX), Findings)
+    assert 1 == refused(find_html, opened * (DEPTH_MAX + 1))
+
+
+def test_blocks_with_a_block_in_them_are_not_quoted() -> None:
+    text = "<ul><li>outer<p>one<b>bold</b></p><div><p>two</p></div></li><li>last</li></ul><table></table>"
+
+    assert {"one", "two", "last"} == {value for _, value in quoted(found(find_html, text), text)}
+
+
+def test_its_name() -> None:
+    assert "html-v1" == HTML.name

@@ -1,6 +1,11 @@
 """Logs by templates (T2)."""
 
-from jingwei.condensers.logs import LOG, find_log
+from collections.abc import Sequence
+
+import pytest
+
+from jingwei.condensers import logs
+from jingwei.condensers.logs import LOG, MINED, SHAPES, find_log
 from tests.condensers.found import found, quoted, refused, repeats
 
 QUIET = [f"2026-08-01T10:00:{index % 60:02d}Z INFO worker-{index} heartbeat ok" for index in range(50)]
@@ -100,10 +105,43 @@ def test_levels_alone_make_a_log() -> None:
     assert "levels: DEBUG 1, INFO 1, WARN 1" in findings.notes
 
 
-def test_different_lines_beyond_a_bound_are_only_counted() -> None:
-    lines = [f"INFO {chr(0x4E00 + index % 200)}{chr(0x4E00 + index // 200)} x" for index in range(1_010)]
+def distinct(count: int) -> list[str]:
+    return [f"INFO {chr(0x4E00 + index % 200)}{chr(0x4E00 + index // 200)} x" for index in range(count)]
 
-    assert "10 lines beyond the first 1000 different ones" in found(find_log, "\n".join(lines)).notes
+
+def test_different_lines_beyond_a_bound_are_only_counted() -> None:
+    text = "\n".join(distinct(SHAPES + 10))
+    told = f"{SHAPES + 10 - MINED} lines other than the {MINED} kinds of which templates are made"
+
+    assert told == found(find_log, text).notes[-1]
+
+
+def test_drain_is_given_a_bounded_number_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It compares each line with every template: the time grows as the square of what it is given."""
+    given = list[int]()
+    templates = logs._templates
+
+    def counting(groups: Sequence[logs._Group]) -> list[logs._Group]:
+        given.append(len(groups))
+        return templates(groups)
+
+    monkeypatch.setattr(logs, "_templates", counting)
+    few, exact, many = ("\n".join(distinct(count)) for count in (MINED - 1, MINED, MINED + 500))
+
+    assert not any("other than" in note for note in found(find_log, few).notes)
+    assert not any("other than" in note for note in found(find_log, exact).notes)
+    assert any(note.startswith("500 lines other than") for note in found(find_log, many).notes)
+    assert [MINED - 1, MINED, MINED] == given
+
+
+def test_late_lines_that_tell_something_or_come_often_are_given_to_drain() -> None:
+    late = ["INFO often seen here"] * 5 + ["10:00:00.5 could not open x"]
+    text = "\n".join(distinct(MINED) + late)
+    findings = found(find_log, text)
+
+    assert ("failure", late[-1]) == quoted(findings, text)[0]
+    assert "5× INFO often seen here" in [note for note in findings.notes if "often" in note]
+    assert f"2 lines other than the {MINED} kinds of which templates are made" == findings.notes[-1]
 
 
 def test_what_is_no_log() -> None:
