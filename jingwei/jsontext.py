@@ -180,8 +180,20 @@ def canonical(value: JsonValue) -> str:
 
 
 def as_data(text: str) -> str:
-    """Canonical JSON in which no delimiter of an envelope can stand: `<` and `>` are escaped (S9)."""
-    return text.replace("<", "\\u003c").replace(">", "\\u003e")
+    """Canonical JSON in which no delimiter of an envelope can stand, nor a line end that JSON lets be (S9).
+
+    Escaped are `<` and `>`, the controls from U+007F on, the separators U+2028 and U+2029, and the marks
+    that turn the direction of a text: a line stays one line for whoever splits it, and reads as it stands.
+    """
+    shown = text.replace("<", "\\u003c").replace(">", "\\u003e")
+    return _HIDDEN.sub(_by_code, shown)
+
+
+_HIDDEN: Final = re.compile("[\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069]")
+
+
+def _by_code(found: "re.Match[str]") -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def data_text(value: JsonValue) -> str:

@@ -523,4 +523,5 @@ def whole_line(item: ContextItem, *, instead: str | None = None) -> str:
         said["condensed_by"] = "m-v1"
     said["content"] = item.content if instead is None else instead
     line = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
-    return line.replace("<", "\\u003c").replace(">", "\\u003e")
+    hidden = (*range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A), *map(ord, "<>"))
+    return line.translate({code: f"\\u{code:04x}" for code in hidden})

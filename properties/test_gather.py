@@ -228,7 +228,10 @@ class TestGathering:
                 assert item.source is ItemSource.MEMORY
                 assert item.content in remembered
             if item.item_id.startswith("correction:"):
-                assert (ItemSource.USER, Authority.CURRENT_INSTRUCTION) == (item.source, item.authority)
+                later = state.corrections[int(item.item_id.removeprefix("correction:")) + 1 :]
+                again = item.subject is not None and any(one.subject == item.subject for one in later)
+                authority = Authority.CONFIRMED_FACT if again else Authority.CURRENT_INSTRUCTION
+                assert (ItemSource.USER, authority) == (item.source, item.authority)
             if item.item_id.startswith("event:"):
                 assert item.source is not ItemSource.HOST
 

@@ -253,7 +253,14 @@ def naive_envelope(name: str, outcome: ToolOutcome, form: str, text: str, handle
     if handle is not None:
         view["handle"] = handle
     whole = {"type": "jingwei_tool_result", "trust": "untrusted_tool_data", "name": name, "view": view}
-    return compact(whole).replace("<", "\\u003c").replace(">", "\\u003e")
+    hidden = (
+        "<>",
+        map(chr, range(0x7F, 0xA0)),
+        map(chr, range(0x2028, 0x202F)),
+        map(chr, range(0x2066, 0x206A)),
+    )
+    codes = {ord(one): f"\\u{ord(one):04x}" for some in hidden for one in some}
+    return compact(whole).translate(codes)
 
 
 def naive_exchange(

@@ -251,7 +251,12 @@ def constraint_items(state: TaskState) -> tuple[ContextItem, ...]:
 
 
 def correction_items(state: TaskState) -> tuple[ContextItem, ...]:
-    """What the user has just put right: it goes furthest (S5), and stands in `P1` (S3)."""
+    """What the user has just put right: it goes furthest (S5), and stands in `P1` (S3).
+
+    They are given oldest first, with a number or without: of one subject the last is the current
+    instruction, and those before it are what was said once.
+    """
+    last = {one.subject: place for place, one in enumerate(state.corrections)}
     return tuple(
         [
             _item(
@@ -261,7 +266,9 @@ def correction_items(state: TaskState) -> tuple[ContextItem, ...]:
                 ItemSource.USER,
                 tier=Tier.P1,
                 subject=one.subject,
-                authority=Authority.CURRENT_INSTRUCTION,
+                authority=Authority.CURRENT_INSTRUCTION
+                if one.subject is None or place == last[one.subject]
+                else Authority.CONFIRMED_FACT,
                 seq=one.seq,
             )
             for place, one in enumerate(state.corrections)

@@ -14,7 +14,7 @@ from jingwei.compose.pipeline import (
     UnknownSource,
     settle,
 )
-from jingwei.compose.task_state import InvalidTaskState
+from jingwei.compose.task_state import Correction, InvalidTaskState
 from jingwei.ids import EventId, ItemId, SessionId
 from jingwei.items.budget import InvalidTokenBudget, TokenBudget
 from jingwei.items.failures import InvalidItem, InvalidItemReason
@@ -106,6 +106,19 @@ def test_without_costs_nothing_is_guessed_of_them() -> None:
     assert {None} == {row.cost for row in made.selection.items}
     assert (None, None) == (made.selection.tokens_before, made.selection.tokens_after)
     assert {(None, None)} == {(share.tokens, share.share) for share in made.selection.shares}
+
+
+@pytest.mark.parametrize("seqs", [(None, None), (4, None), (None, 4), (3, 4)])
+def test_of_two_corrections_the_later_one_holds(seqs: tuple[int | None, int | None]) -> None:
+    """They are given oldest first, whether the host knows their events or not."""
+    first, second = (
+        Correction(text=text, subject="language", seq=seq)
+        for text, seq in zip(("use Go", "no, use Rust"), seqs, strict=True)
+    )
+    state = attrs.evolve(STATE, hard_constraints=(), corrections=(first, second))
+    (conflict,) = composed(state=state, memories=()).unwrap().selection.conflicts
+
+    assert ("use Go", "no, use Rust") == (conflict.mark.old, conflict.mark.new)
 
 
 def test_what_the_second_stage_refuses_ends_the_first_half(monkeypatch: pytest.MonkeyPatch) -> None:
