@@ -132,7 +132,7 @@ lock: $(STAMP) ## write requirements.lock anew (with Python 3.11, the oldest tha
 	$(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and "make lock needs a .venv with Python 3.11")'
 	$(BIN)/pip-compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 		--no-emit-trusted-host --strip-extras --allow-unsafe \
-		--extra cli --extra plot --extra tiktoken --extra testing --extra dev \
+		--extra cli --extra plot --extra condense --extra actions --extra tiktoken --extra testing --extra dev \
 		--output-file requirements.lock pyproject.toml
 	! grep -nE '://| @ ' requirements.lock
 

@@ -1,15 +1,15 @@
 """The `batch` contract: one JSON line in, one JSON line out, for hosts in other languages (docs/batch.md).
 
-Pure: `serve` maps a line to a line. Nothing that a line can hold raises; what is wrong with the line
-itself is a `BadRequest`, and everything else is the outcome of the operation, told in the records of
-the rules.
+`serve` maps a line to a line, and is pure but for the operations that are told to use a content store.
+Nothing that a line can hold raises; what is wrong with the line itself is a `BadRequest`, and everything
+else is the outcome of the operation, told in the records of the rules.
 """
 
 import base64
 import binascii
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Final, TypeAlias, TypeVar, assert_never, cast, final
+from typing import Final, Literal, TypeAlias, TypeVar, assert_never, cast, final
 
 import attrs
 
@@ -18,16 +18,14 @@ from jingwei.codec import (
     Declarations,
     DecodeFailed,
     RecordCodec,
-    RecordProblem,
     parse_document,
-    problem_at,
 )
-from jingwei.events.records import SessionEvent, SessionLog
+from jingwei.events.records import SessionLog
 from jingwei.events.recovery import close_abandoned
-from jingwei.events.wire import decode_log, event_value, read_event, session_log
+from jingwei.events.wire import decode_log, event_value
 from jingwei.events.writer import EarlierTurns, NumberedIds
 from jingwei.ids import SessionId, TurnId
-from jingwei.jsontext import JsonValue, canonical, pointer
+from jingwei.jsontext import JsonValue, canonical
 from jingwei.limits import PREVIEW_BYTES, PREVIEW_INLINE_BYTES, LimitExceeded
 from jingwei.messages.records import (
     GenerationConstraint,
@@ -37,6 +35,12 @@ from jingwei.messages.records import (
 )
 from jingwei.messages.shape import check_shape
 from jingwei.messages.wire import request_value
+from jingwei.ops import counters
+from jingwei.ops.counters import DEFAULT_COUNTER, CounterSpec, counter_of
+from jingwei.ops.events import not_served, with_events
+from jingwei.ops.requests import BadRequest, bad, failed, ok, read
+from jingwei.ops.selecting import serve_compose, serve_condense, serve_select
+from jingwei.ops.tools import serve_read_reference, serve_result_view, serve_tool_view
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.projection import wire as projection_wire
 from jingwei.projection.diagnose import Diagnosis, Violation, Warned, diagnose
@@ -60,12 +64,6 @@ from jingwei.report.records import BuildReport
 from jingwei.report.wire import report_value
 from jingwei.request.counting import (
     AdditiveCounter,
-    Allowance,
-    ByteBoundCounter,
-    ByteHeuristicCounter,
-    FramingAllowance,
-    JsonFactor,
-    Normalization,
 )
 from jingwei.request.records import BuildLimits, ContextBudget, ContextTarget
 from jingwei.selection.condense_then_drop import BATCH_TURNS, KEEP_NEWEST, PolicyProblem, condense_then_drop
@@ -77,27 +75,13 @@ from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
 _Read = TypeVar("_Read")
 
 
-@final
-@attrs.frozen(kw_only=True)
-class BadRequest:
-    """A line that is no request.
-
-    Attributes:
-        reason: for people: what was expected and what came.
-        path: JSON Pointer of the place; None where the line is no JSON.
-    """
-
-    reason: str
-    path: str | None
-
-
 def serve(line: bytes) -> str:
     """The answer to one line (without its newline), as canonical JSON without a newline. Total."""
     parsed = parse_document(line)
     if isinstance(parsed, DecodeFailed):
-        return _answer(None, _bad(BadRequest(reason=_said(parsed), path=parsed.path)))
+        return _answer(None, bad(BadRequest(reason=_said(parsed), path=parsed.path)))
     if not isinstance(parsed, dict):
-        return _answer(None, _bad(BadRequest(reason="expected an object", path="")))
+        return _answer(None, bad(BadRequest(reason="expected an object", path="")))
     return _answer(parsed.get("id"), _served(parsed))
 
 
@@ -109,29 +93,6 @@ def build_spec(value: JsonValue) -> "BuildSpec | BadRequest":
 
 
 # --- what each operation takes --------------------------------------------------------------------
-
-
-@final
-@attrs.frozen(kw_only=True)
-class ByteHeuristicSpec:
-    """`{"kind": "byte_heuristic"}`."""
-
-    template_tokens: int = 32
-
-
-@final
-@attrs.frozen(kw_only=True)
-class ByteBoundSpec:
-    """`{"kind": "byte_bound"}`; the factor is written as `[numerator, denominator]`."""
-
-    model: str
-    template_revision: str
-    normalization: Normalization
-    json_factor: tuple[int, ...]
-    allowance: FramingAllowance
-
-
-CounterSpec: TypeAlias = ByteHeuristicSpec | ByteBoundSpec
 
 
 @final
@@ -178,7 +139,7 @@ class BuildSpec:
     limits: BuildLimits = BuildLimits()  # noqa: RUF009  # immutable
     strategy: StrategySpec = OldestTurnFirstSpec()  # immutable
     search: Search = Search.AUTO
-    counter: CounterSpec = ByteHeuristicSpec()  # immutable
+    counter: CounterSpec = DEFAULT_COUNTER
     reduce_current: bool = False
     previous: BuildReport | None = None
 
@@ -258,12 +219,8 @@ class _Compare:
 def _declare(wire: Declarations) -> None:
     projection_wire.declare(wire)
     report_wire.declare(wire)
-    wire.enums(Normalization, EarlierTurns)
-    wire.record(Allowance, strict=True, required=("bytes", "specials"))
-    wire.record(FramingAllowance, strict=True)
-    wire.record(ByteHeuristicSpec, strict=True, constants={"kind": "byte_heuristic"})
-    wire.record(ByteBoundSpec, strict=True, constants={"kind": "byte_bound"})
-    wire.union(CounterSpec, "kind", {"byte_heuristic": ByteHeuristicSpec, "byte_bound": ByteBoundSpec})
+    counters.declare(wire)
+    wire.enums(EarlierTurns)
     for kind, strategy in _STRATEGIES.items():
         wire.record(strategy, strict=True, constants={"kind": kind})
     wire.union(StrategySpec, "kind", _STRATEGIES)
@@ -283,10 +240,7 @@ _CODEC: Final = RecordCodec(_declare)
 
 
 def _read(body: JsonObject, cls: type[_Read]) -> _Read | BadRequest:
-    record = _CODEC.read(body, cls)
-    if isinstance(record, RecordProblem):
-        return BadRequest(reason=_problem_said(record), path=pointer(record.steps))
-    return record
+    return read(_CODEC, body, cls)
 
 
 def _read_spec(body: JsonObject) -> BuildSpec | BadRequest:
@@ -319,28 +273,49 @@ def _served(request: JsonObject) -> JsonObject:
             return _recover(body)
         case "compare":
             return _compare(body)
+        case "select":
+            return serve_select(body)
+        case "condense":
+            return serve_condense(body)
+        case "compose":
+            return serve_compose(body)
+        case "tool_view":
+            return serve_tool_view(body)
+        case "result_view":
+            return serve_result_view(body)
+        case "read_reference":
+            return serve_read_reference(body)
+        case "plan_step":
+            return _step("plan_step", body)
+        case "interpret":
+            return _step("interpret", body)
+        case "complete":
+            return _step("complete", body)
         case None:
-            return _bad(BadRequest(reason=f"expected an op, one of: {_OPERATIONS}", path="/op"))
+            return bad(BadRequest(reason=f"expected an op, one of: {_OPERATIONS}", path="/op"))
         case other:
             shown = canonical(other)
-            return _bad(BadRequest(reason=f"expected an op, one of: {_OPERATIONS}; met {shown}", path="/op"))
+            return bad(BadRequest(reason=f"expected an op, one of: {_OPERATIONS}; met {shown}", path="/op"))
 
 
-_OPERATIONS: Final = "decode, project, diagnose, shape, build, recover, compare"
+_OPERATIONS: Final = (
+    "decode, project, diagnose, shape, build, recover, compare, select, condense, compose, tool_view, "
+    "result_view, read_reference, plan_step, interpret, complete"
+)
 
 
 def _decode(body: JsonObject) -> JsonObject:
     asked = _read(body, _Decode)
     if isinstance(asked, BadRequest):
-        return _bad(asked)
+        return bad(asked)
     data = _bytes_of(asked)
     if isinstance(data, BadRequest):
-        return _bad(data)
+        return bad(data)
     match decode_log(data):
         case Success(log):
-            return _ok({"events": [event_value(event) for event in log.events]})
+            return ok({"events": [event_value(event) for event in log.events]})
         case Failure(why):
-            return _failed(decode_failure_value(why))
+            return failed(decode_failure_value(why))
 
 
 def _bytes_of(asked: _Decode) -> bytes | BadRequest:
@@ -355,32 +330,32 @@ def _bytes_of(asked: _Decode) -> bytes | BadRequest:
 
 
 def _project(body: JsonObject) -> JsonObject:
-    asked, log = _with_events(body, _Project)
+    asked, log = with_events(_CODEC, body, _Project)
     if not isinstance(log, SessionLog) or isinstance(asked, BadRequest):
-        return _not_served(asked, log)
+        return not_served(asked, log)
     match project(asked.session_id, log, asked.config):
         case Success(projection):
-            return _ok(projection_value(projection))
+            return ok(projection_value(projection))
         case Failure(why):
-            return _failed(projection_failure_value(why))
+            return failed(projection_failure_value(why))
 
 
 def _diagnose(body: JsonObject) -> JsonObject:
-    asked, log = _with_events(body, _Diagnose)
+    asked, log = with_events(_CODEC, body, _Diagnose)
     if not isinstance(log, SessionLog) or isinstance(asked, BadRequest):
-        return _not_served(asked, log)
-    return _ok(diagnosis_value(diagnose(asked.session_id, log)))
+        return not_served(asked, log)
+    return ok(diagnosis_value(diagnose(asked.session_id, log)))
 
 
 def _shape(body: JsonObject) -> JsonObject:
     asked = _read(body, _Shape)
     if isinstance(asked, BadRequest):
-        return _bad(asked)
+        return bad(asked)
     match check_shape(GenerationRequest(messages=asked.messages, constraint=asked.constraint)):
         case Success():
-            return _ok({})
+            return ok({})
         case Failure(why):
-            return _failed(shape_failure_value(why))
+            return failed(shape_failure_value(why))
 
 
 _LOG_KEYS: Final = ("session_id", "events", "config")
@@ -388,48 +363,78 @@ _LOG_KEYS: Final = ("session_id", "events", "config")
 
 def _build(body: JsonObject) -> JsonObject:
     if ("events" in body) == ("projection" in body):
-        return _bad(BadRequest(reason="expected exactly one of: events, projection", path=""))
+        return bad(BadRequest(reason="expected exactly one of: events, projection", path=""))
     rest: JsonObject = {k: v for k, v in body.items() if k not in {*_LOG_KEYS, "projection"}}
     spec = _read_spec(rest)
     if isinstance(spec, BadRequest):
-        return _bad(spec)
+        return bad(spec)
     chosen = chosen_by(spec)
     if isinstance(chosen, BadRequest):
-        return _bad(chosen)
+        return bad(chosen)
     counter, strategy = chosen
     if "projection" in body:
         own: JsonObject = {k: v for k, v in body.items() if k in {*_LOG_KEYS, "projection"}}
         foreign = _read(own, _FromProjection)
         if isinstance(foreign, BadRequest):
-            return _bad(foreign)
+            return bad(foreign)
         history = foreign.projection
         return _built(build_foreign(history, spec.inputs, counter, strategy=strategy, search=spec.search))
-    asked, log = _with_events({k: v for k, v in body.items() if k in _LOG_KEYS}, _Project)
+    asked, log = with_events(_CODEC, {k: v for k, v in body.items() if k in _LOG_KEYS}, _Project)
     if not isinstance(log, SessionLog) or isinstance(asked, BadRequest):
-        return _not_served(asked, log)
+        return not_served(asked, log)
     match project(asked.session_id, log, asked.config):
         case Success(projection):
             return _built(build(projection, spec.inputs, counter, strategy=strategy, search=spec.search))
         case Failure(why):
-            return _failed(projection_failure_value(why))
+            return failed(projection_failure_value(why))
 
 
 def _built(outcome: Outcome[BuiltContext, BuildFailure]) -> JsonObject:
     match outcome:
         case Success(built):
-            return _ok({"request": request_value(built.request), "report": report_value(built.report)})
+            return ok({"request": request_value(built.request), "report": report_value(built.report)})
         case Failure(why):
-            return _failed(build_failure_value(why))
+            return failed(build_failure_value(why))
+
+
+def _step(operation: Literal["plan_step", "interpret", "complete"], body: JsonObject) -> JsonObject:
+    """The operations of a step; what they are made of needs an extra, which the others do without."""
+    try:
+        from jingwei.ops import stepping
+    except ModuleNotFoundError as missing:
+        reason = f"{operation} needs the package {missing.name}: install jingwei[actions]"
+        return bad(BadRequest(reason=reason, path="/op"))
+    spec = _read_spec({key: value for key, value in body.items() if key in _BUILD_KEYS})
+    if isinstance(spec, BadRequest):
+        return bad(spec)
+    chosen = chosen_by(spec)
+    if isinstance(chosen, BadRequest):
+        return bad(chosen)
+    counter, strategy = chosen
+    how = stepping.HowBuilt(inputs=spec.inputs, counter=counter, strategy=strategy, search=spec.search)
+    rest: JsonObject = {key: value for key, value in body.items() if key not in _BUILD_KEYS}
+    match operation:
+        case "plan_step":
+            return stepping.serve_plan_step(rest, how)
+        case "interpret":
+            return stepping.serve_interpret(rest, how)
+        case "complete":
+            return stepping.serve_complete(rest, how)
+        case _:
+            assert_never(operation)
+
+
+_BUILD_KEYS: Final = frozenset(field.name for field in attrs.fields(BuildSpec))
 
 
 def _recover(body: JsonObject) -> JsonObject:
-    asked, log = _with_events(body, _Recover)
+    asked, log = with_events(_CODEC, body, _Recover)
     if not isinstance(log, SessionLog) or isinstance(asked, BadRequest):
-        return _not_served(asked, log)
+        return not_served(asked, log)
     ids = NumberedIds(prefix=asked.id_prefix)
     match close_abandoned(asked.session_id, log, ids, asked.earlier_turns):
         case Success(closing):
-            return _ok(
+            return ok(
                 {
                     "turn_id": closing.turn_id,
                     "events": [event_value(event) for event in closing.events],
@@ -438,17 +443,17 @@ def _recover(body: JsonObject) -> JsonObject:
                 }
             )
         case Failure(why):
-            return _failed(write_failure_value(why))
+            return failed(write_failure_value(why))
 
 
 def _compare(body: JsonObject) -> JsonObject:
     asked = _read(body, _Compare)
     if isinstance(asked, BadRequest):
-        return _bad(asked)
+        return bad(asked)
     prices = _prices_of(asked.prices)
     if isinstance(prices, BadRequest):
-        return _bad(prices)
-    return _ok(_plan_value(compare(asked.previous, asked.report, prices)))
+        return bad(prices)
+    return ok(_plan_value(compare(asked.previous, asked.report, prices)))
 
 
 def _plan_value(plan: CachePlan) -> JsonValue:
@@ -476,29 +481,11 @@ def _ratio(pair: tuple[int, ...]) -> Fraction | None:
 
 def chosen_by(spec: BuildSpec) -> tuple[AdditiveCounter, Strategy] | BadRequest:
     """The counter and the strategy that a spec describes; costs of a strategy are the counter's."""
-    counter = _counter_of(spec.counter)
+    counter = counter_of(spec.counter)
     if isinstance(counter, BadRequest):
         return counter
     strategy = _strategy_of(spec.strategy, counter)
     return strategy if isinstance(strategy, BadRequest) else (counter, strategy)
-
-
-def _counter_of(spec: CounterSpec) -> AdditiveCounter | BadRequest:
-    if isinstance(spec, ByteHeuristicSpec):
-        return ByteHeuristicCounter(template_tokens=spec.template_tokens)
-    path = "/counter/json_factor"
-    if len(spec.json_factor) != 2:
-        return BadRequest(reason="expected [numerator, denominator]", path=path)
-    numerator, denominator = spec.json_factor
-    if denominator == 0 or numerator < denominator:
-        return BadRequest(reason="expected a factor of at least 1", path=path)
-    return ByteBoundCounter(
-        model=spec.model,
-        template_revision=spec.template_revision,
-        normalization=spec.normalization,
-        json_factor=JsonFactor(numerator=numerator, denominator=denominator),
-        allowance=spec.allowance,
-    )
 
 
 def _strategy_of(spec: StrategySpec, costs: AdditiveCounter) -> Strategy | BadRequest:
@@ -538,6 +525,19 @@ def diagnosis_value(found: Diagnosis) -> JsonObject:
     return {
         "violations": [*map(_violation_value, found.violations), *map(_warning_value, found.warnings)],
         "admits": None if found.admits is None else _changed(found.admits),
+        "way_out": _way_out_value(found),
+    }
+
+
+def _way_out_value(found: Diagnosis) -> JsonObject | None:
+    """What `recover` must be told, if anything is to be closed, and then the keys for `project`."""
+    if found.way_out is None:
+        return None
+    config = found.admits or found.admits_closed
+    return {
+        "kind": found.way_out.value,
+        "earlier_turns": None if found.earlier_turns is None else found.earlier_turns.value,
+        "config": {} if config is None else _changed(config),
     }
 
 
@@ -572,51 +572,6 @@ def _changed(config: ProjectionConfig) -> JsonObject:
     return {key: value for key, value in written.items() if value != usual.get(key)}
 
 
-# --- events inside a request ----------------------------------------------------------------------
-
-
-@final
-@attrs.frozen(kw_only=True)
-class _EventFailed:
-    """An embedded event that does not decode: its place, and why."""
-
-    index: int
-    failure: DecodeFailed
-
-
-def _with_events(
-    body: JsonObject, cls: type[_Read]
-) -> "tuple[_Read | BadRequest, SessionLog | BadRequest | _EventFailed]":
-    """The keys of an operation, and the log that its events are."""
-    rest: JsonObject = {key: value for key, value in body.items() if key != "events"}
-    return _read(rest, cls), _log_of(body)
-
-
-def _log_of(body: JsonObject) -> SessionLog | BadRequest | _EventFailed:
-    if "events" not in body:
-        return BadRequest(reason="expected a key 'events'", path="/events")
-    held = body["events"]
-    if not isinstance(held, list):
-        return BadRequest(reason="expected an array", path="/events")
-    events = list[SessionEvent]()
-    for index, value in enumerate(held):
-        event = read_event(value)
-        if isinstance(event, RecordProblem):
-            return _EventFailed(index=index, failure=problem_at(None, event))
-        events.append(event)
-    return session_log(events)
-
-
-def _not_served(asked: object, log: SessionLog | BadRequest | _EventFailed) -> JsonObject:
-    """What stops an operation on events: the request's own fault first, then its events'."""
-    if isinstance(asked, BadRequest):
-        return _bad(asked)
-    if isinstance(log, BadRequest):
-        return _bad(log)
-    assert isinstance(log, _EventFailed), "only called when something failed"
-    return _failed({**decode_failure_value(log.failure), "index": log.index})
-
-
 # --- answers --------------------------------------------------------------------------------------
 
 
@@ -624,21 +579,5 @@ def _answer(given: JsonValue, outcome: JsonObject) -> str:
     return canonical({"id": given, **outcome})
 
 
-def _ok(value: JsonValue) -> JsonObject:
-    return {"ok": value}
-
-
-def _failed(failure: JsonObject) -> JsonObject:
-    return {"failure": failure}
-
-
-def _bad(failure: BadRequest) -> JsonObject:
-    return _failed({"kind": "BadRequest", "reason": failure.reason, "path": failure.path})
-
-
 def _said(failure: DecodeFailed) -> str:
     return f"{failure.reason.value}: expected {failure.expected}, met {failure.actual}"
-
-
-def _problem_said(problem: RecordProblem) -> str:
-    return f"{problem.reason.value}: expected {problem.expected}, met {problem.actual}"

@@ -14,10 +14,14 @@ from typing import Final, Protocol, assert_never, final
 
 import attrs
 
-from jingwei.drafts.candidates import Frame, frame_of, pinned_positions, room_of, spared_candidates
+from jingwei.drafts.candidates import Frame, all_candidates, frame_of, pinned_positions, room_of
 from jingwei.drafts.checking import checked_plan
 from jingwei.drafts.draft import Draft
-from jingwei.ids import TurnId, is_blank
+from jingwei.ids import ItemId, TurnId, is_blank
+from jingwei.items.check import items_failure
+from jingwei.items.envelope import contents_in
+from jingwei.items.failures import InvalidItem, InvalidItemReason
+from jingwei.items.records import ContextItem, ItemKind
 from jingwei.limits import TOKENS_BOUND, Bound, LimitExceeded
 from jingwei.messages.records import (
     AssistantMessage,
@@ -65,13 +69,18 @@ from jingwei.request.records import (
     TokenBoundEvidence,
     TokenCount,
 )
+from jingwei.results.rendering import Rendering, viewed_history
+from jingwei.selection.by_value import after_dropping
 from jingwei.selection.costs import summed_cost
 from jingwei.selection.exchanges import exchanges_of
 from jingwei.selection.records import (
+    ChoiceReason,
     DropExchange,
     ExchangeReduction,
     InvalidPlan,
+    Plan,
     PrefixMarks,
+    Selection,
 )
 from jingwei.selection.search import (
     Accepted,
@@ -84,6 +93,8 @@ from jingwei.selection.search import (
     told,
 )
 from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
+from jingwei.summaries.active import active_summaries
+from jingwei.summaries.records import Summary
 
 BUILD_VERSION: Final = 1
 """The meaning of a build; a change of meaning is another number (B6)."""
@@ -108,6 +119,12 @@ class BuildInputs:
             where the history is not enough, the strategy may condense them, then leave them out.
         previous: the report of the last request that was sent; then this one's report says how it
             continues it, as `compare` does at `DEFAULT_PRICES` (B9). It changes nothing else.
+        items: what else the model should know, as data just before `current`, in whatever order (S4);
+            what is required or pinned stays. None of the kind `SYSTEM`: such a text belongs into `system`.
+        summaries: active summaries of this session (S8), oldest first; a strategy may let them stand for
+            the turns they cover, as data before the history.
+        rendering: how the exchanges of the history are sent as views (T7); None for what the log recorded.
+            `current` is sent as it is given.
     """
 
     current: tuple[ModelMessage, ...]
@@ -120,6 +137,9 @@ class BuildInputs:
     limits: BuildLimits = BuildLimits()  # noqa: RUF009  # immutable
     reduce_current: bool = False
     previous: BuildReport | None = None
+    items: tuple[ContextItem, ...] = ()
+    summaries: tuple[Summary, ...] = ()
+    rendering: Rendering | None = None
 
 
 @final
@@ -168,18 +188,39 @@ def build(
         A request for which `system + messages + constraint + template + output_reserve +
         safety_margin <= window` holds by `counter` (B5, B7), or one of `BuildFailure`.
     """
+    if inputs.rendering is None:
+        return _built(history, (), inputs, counter, strategy, search)
+    match viewed_history(history, inputs.rendering):
+        case Failure(contradiction):
+            return Failure(contradiction)
+        case Success(viewed):
+            shown = tuple([one.turn.turn_id for one in viewed.viewed])
+            return _built(viewed.projection, shown, inputs, counter, strategy, search)
+
+
+def _built(
+    history: Projection,
+    viewed: tuple[TurnId, ...],
+    inputs: BuildInputs,
+    counter: TokenCounter,
+    strategy: Strategy,
+    search: Search,
+) -> Outcome[BuiltContext, BuildFailure]:
+    """The build over the messages that would be sent; `viewed` names the turns that differ from the log."""
     frame = _frame(inputs)
     pins = pinned_positions(history, inputs.pinned_turns)
     refused = (
         _inputs_failure(history, inputs, frame)
         or _open_turn_failure(history)
         or _pins_failure(history, inputs, pins)
+        or _items_failure(inputs.items)
+        or _summaries_failure(history, inputs.summaries)
         or range_failure(inputs.budget)
         or _full_shape_failure(history, inputs)
     )
     if refused is not None:
         return Failure(refused)
-    return _planned(history, inputs, counter, strategy, search, frame, pins)
+    return _planned(history, viewed, inputs, counter, strategy, search, frame, pins)
 
 
 def build_foreign(
@@ -212,7 +253,14 @@ def build_foreign(
 
 
 def _frame(inputs: BuildInputs) -> Frame:
-    return frame_of(inputs.system, inputs.current, inputs.constraint, reduce_current=inputs.reduce_current)
+    return frame_of(
+        inputs.system,
+        inputs.current,
+        inputs.constraint,
+        reduce_current=inputs.reduce_current,
+        items=inputs.items,
+        summaries=inputs.summaries,
+    )
 
 
 def _inputs_failure(history: Projection, inputs: BuildInputs, frame: Frame) -> BuildFailure | None:
@@ -302,6 +350,37 @@ def _pins_failure(history: Projection, inputs: BuildInputs, pins: tuple[int, ...
     return None
 
 
+def _items_failure(items: tuple[ContextItem, ...]) -> InvalidItem | None:
+    """What is wrong with the items (S1), and a text of the host that would stand as data (S4)."""
+    wrong = items_failure(items)
+    if wrong is not None:
+        return wrong
+    for item in items:
+        if item.kind is ItemKind.SYSTEM:
+            reason = InvalidItemReason.SYSTEM_IN_ENVELOPE
+            return InvalidItem(item_id=item.item_id, field="kind", reason=reason, actual=item.kind.value)
+    return None
+
+
+def _summaries_failure(history: Projection, summaries: tuple[Summary, ...]) -> InvalidInput | None:
+    """Summaries of another session, not all active, or of turns that are not in the history (S8)."""
+    if not summaries:
+        return None
+    for index, summary in enumerate(summaries):
+        if summary.session_id != history.session_id:
+            return _invalid(InvalidInputReason.SUMMARY_OF_ANOTHER_SESSION, f"/summaries/{index}")
+    match active_summaries(summaries):
+        case Success(active) if len(active) == len(summaries):
+            pass
+        case _:
+            return _invalid(InvalidInputReason.SUMMARY_NOT_ACTIVE, "/summaries")
+    known = {turn.turn_id for turn in history.sources}
+    for index, summary in enumerate(summaries):
+        if not known.issuperset(summary.turn_ids):
+            return _invalid(InvalidInputReason.SUMMARY_OF_UNKNOWN_TURN, f"/summaries/{index}")
+    return None
+
+
 def range_failure(budget: ContextBudget) -> Overflow | None:
     """Which number of a budget leaves [0, 2^64) (B2, C1)."""
     if budget.window_tokens >= TOKENS_BOUND:
@@ -338,6 +417,7 @@ def _invalid(reason: InvalidInputReason, path: str | None) -> InvalidInput:
 
 def _planned(
     history: Projection,
+    viewed: tuple[TurnId, ...],
     inputs: BuildInputs,
     counter: TokenCounter,
     strategy: Strategy,
@@ -345,7 +425,7 @@ def _planned(
     frame: Frame,
     pins: tuple[int, ...],
 ) -> Outcome[BuiltContext, BuildFailure]:
-    candidates = spared_candidates(history, pins, frame.exchanges)
+    candidates = all_candidates(history, pins, frame)
     additive = counter if isinstance(counter, AdditiveCounter) else None
     room = room_of(history, frame, candidates, inputs.budget, additive)
     plan = strategy.plan(candidates, room)
@@ -359,7 +439,7 @@ def _planned(
         steps=draft.steps,
         count_calls=inputs.limits.max_count_calls,
     )
-    return _Fit(history, inputs, frame, draft, counter, strategy.name, ran, plan.marks).run()
+    return _Fit(history, viewed, inputs, frame, draft, counter, strategy.name, ran, plan).run()
 
 
 # --- fit: count whole candidates until the search closes (B4, B5) ---------------------------------
@@ -372,15 +452,17 @@ class _Fit:
     def __init__(
         self,
         history: Projection,
+        viewed: tuple[TurnId, ...],
         inputs: BuildInputs,
         frame: Frame,
         draft: Draft,
         counter: TokenCounter,
         strategy: str,
         search: Search,
-        marks: PrefixMarks | None,
+        plan: Plan,
     ) -> None:
         self.history = history
+        self.viewed = viewed
         self.inputs = inputs
         self.frame = frame
         self.draft = draft
@@ -388,7 +470,8 @@ class _Fit:
         self.additive = counter if isinstance(counter, AdditiveCounter) else None
         self.strategy = strategy
         self.search = search
-        self.marks = marks
+        self.marks = plan.marks
+        self.selection = plan.selection
         self.available = self.inputs.budget.available
         # Only a bisecting search without costs is led by sizes, and these look at every step.
         led_by_sizes = search is not Search.LINEAR and self.additive is None
@@ -429,7 +512,7 @@ class _Fit:
             # One less than is needed should not fit, and closes the search from below; an impossible
             # budget is known after one count.
             guess = last if needed > last else max(needed - 1, 0)
-            return SearchState(search=self.search, last=last, guess=guess, trusted=True)
+            return SearchState(search=self.search, last=last, guess=guess, trusted=not self.draft.is_by_line)
         guess = 0 if self.sizes is None else self.sizes.needed(1, 4, self.available)
         return SearchState(search=self.search, last=last, guess=guess)
 
@@ -492,18 +575,32 @@ class _Fit:
             limits=inputs.limits,
             system_messages=len(inputs.system),
             current_messages=len(self.draft.current(steps)),
-            turns=self.draft.ledger(steps),
+            turns=attrs.evolve(self.draft.ledger(steps), viewed=self.viewed),
             attempts=tuple(self.attempts),
             sent=_sent(counted, self.additive),
             constraint_digest=digest(constraint_text(inputs.constraint)),
-            summary_digest=None,
-            items_digest=None,
+            summary_digest=_message_digest(self.draft.summary_message(steps)),
+            items_digest=_message_digest(self.draft.items_message(steps)),
             marks=None if self.marks is None else _reported(self.marks, broke=steps > 0),
             exchanges=self.draft.exchange_rows(steps),
+            items=self.draft.item_rows(steps, self.choices(), self.additive),
+            summaries=self.draft.summary_rows(steps),
+            selection=self.chosen(steps),
         )
         if inputs.previous is None or not self.attempts:
             return report
         return attrs.evolve(report, cache=compare(inputs.previous, report))
+
+    def chosen(self, steps: int) -> Selection | None:
+        """The choice, less what the steps have left out since: what the next choice starts from."""
+        if self.selection is None or steps == 0:
+            return self.selection
+        return after_dropping(self.selection, self.draft.dropped(steps))
+
+    def choices(self) -> Mapping[ItemId, ChoiceReason]:
+        """Why the strategy chose each item or not, where it said so."""
+        rows = () if self.selection is None else self.selection.rows
+        return {row.item_id: row.reason for row in rows if row.item_id is not None}
 
 
 def count_failure(
@@ -541,6 +638,7 @@ def missing_content(
     and of a condensed exchange everything but what its results say.
     """
     pinned = frozenset(inputs.pinned_turns)
+    at, missing = 0, dict[str, None]()
     required = chain(
         ((f"/system/{i}", SystemMessage(content=text)) for i, text in enumerate(inputs.system)),
         (
@@ -550,20 +648,30 @@ def missing_content(
             for message in history.turns[place].messages
         ),
     )
-    at, missing = 0, dict[str, None]()
     for name, message in required:
         try:
             at = request.messages.index(message, at) + 1
         except ValueError:
             missing[name] = None
-    return (*missing, *_missing_current(request.messages[at:], inputs.current, reduced or {}))
+    behind = request.messages[at:]
+    lost, end = _missing_current(behind, inputs.current, reduced or {})
+    return (*missing, *_missing_items(behind[:end], inputs.items), *lost)
+
+
+def _missing_items(before_current: Sequence[ModelMessage], items: Sequence[ContextItem]) -> list[str]:
+    """Items that must stay and whose content, unescaped, does not stand in the envelope (S4)."""
+    kept = [item for item in items if item.is_kept]
+    last = before_current[-1] if kept and before_current else None
+    found = contents_in(last.content) if isinstance(last, UserMessage) else {}
+    return [f"/items/{item.item_id}" for item in kept if found.get(item.item_id) != item.content]
 
 
 def _missing_current(
     messages: Sequence[ModelMessage],
     current: Sequence[ModelMessage],
     reduced: Mapping[int, ExchangeReduction],
-) -> list[str]:
+) -> tuple[list[str], int]:
+    """What of current does not stand at the end of these messages, and where the rest of it begins."""
     dropped, condensed = set[int](), set[int]()
     for exchange in exchanges_of(current) if reduced else ():
         reduction = reduced.get(exchange.index)
@@ -579,7 +687,7 @@ def _missing_current(
             end -= 1
         else:
             lost.append(f"/current/{i}")
-    return lost[::-1]
+    return lost[::-1], end
 
 
 def _stands_for(sent: ModelMessage, required: ModelMessage, *, shortened: bool) -> bool:
@@ -647,6 +755,10 @@ def _reported(marks: PrefixMarks, *, broke: bool) -> ReportedMarks:
         kept_cost=marks.kept_cost,
         broke=broke,
     )
+
+
+def _message_digest(message: ModelMessage | None) -> str | None:
+    return None if message is None else digest(message_text(message))
 
 
 def _sent(messages: Iterable[ModelMessage], additive: AdditiveCounter | None) -> tuple[SentMessage, ...]:

@@ -12,7 +12,9 @@ sequences, and its failures are exceptions with text. `RecordCodec` closes these
 """
 
 import enum
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from types import GenericAlias
 from typing import Final, TypeAlias, TypeVar, cast, final, get_args
 
@@ -34,7 +36,7 @@ from jingwei.jsontext import (
     value_of_pairs,
     within_depth,
 )
-from jingwei.limits import FREE_JSON_LEVELS, JSON_DEPTH_MAX, TOKENS_BOUND
+from jingwei.limits import FREE_JSON_LEVELS, INTEGER_DIGITS_MAX, JSON_DEPTH_MAX, TOKENS_BOUND
 from jingwei.outcome import Failure, Outcome, Success
 
 _Record = TypeVar("_Record")
@@ -166,6 +168,8 @@ class Declarations:
             self._converter.register_structure_hook(primitive, read)
         self._converter.register_structure_hook(Json, _read_paired_json if self._exact else _read_json)
         self._converter.register_unstructure_hook(Json, Json.value)
+        self._converter.register_structure_hook(Fraction, _read_fraction)
+        self._converter.register_unstructure_hook(Fraction, _written_fraction)
         self._converter.register_structure_hook_factory(_is_tuple, self._tuple_hook)
 
     def enums(self, *classes: type[enum.Enum]) -> None:
@@ -345,21 +349,24 @@ class Declarations:
 
 @final
 class RecordCodec:
-    """Reads and writes the records that one `declare` function declares."""
+    """Reads and writes the records that one `declare` function declares.
+
+    A dialect is made when it is first used: a process that only writes pays for no reader of details, and
+    an import for none of them. Two threads that come first at once make it twice, and both are alike.
+    """
 
     def __init__(self, declare: Callable[[Declarations], None]) -> None:
-        self._dialects = {dialect: Declarations(dialect) for dialect in _Dialect}
-        for declarations in self._dialects.values():
-            declare(declarations)
+        self._declare = declare
+        self._made = dict[_Dialect, Declarations]()
 
     def read(self, value: JsonValue, cls: type[_Record]) -> _Record | RecordProblem:
         """The record that a parsed value stands for, or the first problem in document order."""
         try:
-            return self._dialects[_Dialect.LENIENT].read(value, cls)
+            return self._in(_Dialect.LENIENT).read(value, cls)
         except (_Refused, KeyError):
             pass  # read again below, this time for the place
         try:
-            return self._dialects[_Dialect.DETAILED].read(value, cls)
+            return self._in(_Dialect.DETAILED).read(value, cls)
         except _Refused as refused:
             return _first(value, refused.problems)
 
@@ -370,13 +377,13 @@ class RecordCodec:
         no spaces, no longer escapes, and numbers that have one spelling.
         """
         try:
-            return self._dialects[_Dialect.EXACT].read(pairs, cls)
+            return self._in(_Dialect.EXACT).read(pairs, cls)
         except (_Refused, KeyError, RecursionError):
             return None  # also where a caller has left little stack: the slow passes use none
 
     def write(self, record: object) -> JsonValue:
         """The plain JSON value of a declared record, keys in the order of W8."""
-        return self._dialects[_Dialect.LENIENT].write(record)
+        return self._in(_Dialect.LENIENT).write(record)
 
     def text(self, record: object) -> str:
         """The canonical text of a declared record (W8)."""
@@ -403,6 +410,14 @@ class RecordCodec:
             limit = f"more than {JSON_DEPTH_MAX} levels"
             return EncodeFailed(reason=EncodeReason.TOO_DEEP, index=index, actual=limit)
         return utf8(text, index)
+
+    def _in(self, dialect: _Dialect) -> Declarations:
+        made = self._made.get(dialect)
+        if made is None:
+            made = Declarations(dialect)
+            self._declare(made)
+            self._made[dialect] = made
+        return made
 
 
 def parse_line(line: Line) -> Mapping[str, JsonValue] | DecodeFailed:
@@ -745,6 +760,25 @@ def _read_unsigned(value: object, _: object) -> int:
     return value
 
 
+def _read_fraction(value: object, _: object) -> Fraction:
+    """An exact number: an integer, a float for the double that it is, or the text `n/d` of a fraction."""
+    if type(value) in (int, float):
+        return Fraction(cast("int | float", value))
+    found = _FRACTION.fullmatch(value) if type(value) is str and len(value) <= _FRACTION_LENGTH else None
+    # Read as integers of JSON are: by the bound of W6, whatever the interpreter's own limit is set to.
+    over, under = (0, 0) if found is None else (parse(found[1]), parse(found[2]))
+    if type(over) is not int or type(under) is not int or under == 0:
+        raise _refused(DecodeReason.WRONG_TYPE, 'a number, or a fraction as "n/d"', _shown(value))
+    return Fraction(over, under)
+
+
+def _written_fraction(value: Fraction) -> JsonValue:
+    """As a whole number where it is one, else as the text `n/d`: no digit is lost on the way."""
+    if value.denominator == 1:
+        return value.numerator
+    return f"{canonical(value.numerator)}/{canonical(value.denominator)}"
+
+
 def _unsigned_hook(bound: int) -> _Hook:
     def read(value: object, _: object) -> int:
         number = _read_unsigned(value, int)
@@ -809,6 +843,10 @@ def _is_tuple(cls: object) -> bool:
 
 _NOTHING: Final = (None, (), Json("null"))
 """What an optional key is left out for; an explicit null would read as none in any case (W1)."""
+
+_FRACTION: Final = re.compile(r"(-?(?:0|[1-9][0-9]*))/([1-9][0-9]*)", re.ASCII)
+_FRACTION_LENGTH: Final = 2 * INTEGER_DIGITS_MAX + 2
+"""Characters of a fraction: two integers within the bound (W6), a sign and the stroke."""
 
 _PRIMITIVES: Final[Mapping[type, _Hook]] = {
     str: _read_text,

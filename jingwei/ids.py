@@ -30,6 +30,18 @@ ModelCallId = NewType("ModelCallId", str)
 ProviderCallId = NewType("ProviderCallId", str)
 """A tool call inside one assistant message, as a provider sees it; never blank (rule M1)."""
 
+ItemId = NewType("ItemId", str)
+"""One context item; unique among the items of one request (rule S1)."""
+
+SummaryId = NewType("SummaryId", str)
+"""One summary of a range of a session; unique within its session (rule S8)."""
+
+StoreId = NewType("StoreId", str)
+"""One content store, which its references name: 1 to 64 ASCII letters, digits, `-` and `_` (rule T5)."""
+
+TaskId = NewType("TaskId", str)
+"""One task of a session: what a reference to a stored text is good for (rule T3)."""
+
 
 def is_blank(text: str) -> bool:
     """True when nothing but white space is left; the one meaning of "blank" in every rule."""

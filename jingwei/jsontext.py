@@ -100,7 +100,7 @@ class NotCanonical(enum.Enum):
 
 def parse(text: str) -> JsonValue | JsonProblem:
     """Parse one JSON value, or say what is wrong first. Total: never raises for any text (W6)."""
-    if _has_surrogate(text):
+    if has_surrogate(text):
         return scan(text)  # can only come from a str made in code: bytes never decode to one
     value = parse_canonical(text)
     if not isinstance(value, NotCanonical):
@@ -179,9 +179,30 @@ def canonical(value: JsonValue) -> str:
         return _write_slowly(value)
 
 
+def as_data(text: str) -> str:
+    """Canonical JSON in which no delimiter of an envelope can stand: `<` and `>` are escaped (S9)."""
+    return text.replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def data_text(value: JsonValue) -> str:
+    """A value as such a text."""
+    return as_data(canonical(value))
+
+
 def escaped(text: str) -> str:
     """A string literal in canonical form, with its quotes."""
     return encode_basestring(text)
+
+
+def has_surrogate(text: str) -> bool:
+    """Whether half a surrogate pair stands in a text, which then has no UTF-8 form (W6)."""
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def utf8_bytes(text: str) -> int:
@@ -532,7 +553,7 @@ def _not_json(value: object) -> NotJson | None:
             return NotJson(path=pointer(steps), actual="more than 128 levels")
         if isinstance(item, dict):
             for key, child in cast(Mapping[object, object], item).items():
-                if not isinstance(key, str) or _has_surrogate(key):
+                if not isinstance(key, str) or has_surrogate(key):
                     return NotJson(path=pointer(steps), actual=_key_named(key))
                 todo.append((child, (*steps, key)))
         elif isinstance(item, list | tuple):
@@ -557,7 +578,7 @@ def _key_named(key: object) -> str:
 
 def _is_json_scalar(item: object) -> bool:
     if isinstance(item, str):
-        return not _has_surrogate(item)
+        return not has_surrogate(item)
     if isinstance(item, float):
         return math.isfinite(item)
     if isinstance(item, int):
@@ -566,11 +587,3 @@ def _is_json_scalar(item: object) -> bool:
 
 
 _TOO_LONG: Final[int] = 10**INTEGER_DIGITS_MAX
-
-
-def _has_surrogate(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False

@@ -27,6 +27,7 @@ from jingwei.events.records import (
 )
 from jingwei.events.wire import session_log
 from jingwei.ids import MessageId, ToolCallId, TurnId
+from jingwei.items.failures import InvalidItem
 from jingwei.jsontext import Json, json_of
 from jingwei.limits import LimitExceeded
 from jingwei.messages.failures import ShapeFailure
@@ -78,6 +79,7 @@ from jingwei.request.records import (
     TokenBreakdown,
     TokenCount,
 )
+from jingwei.results.failures import ViewContradiction
 from jingwei.selection.records import Candidate, DropTurn, InvalidPlan, Plan, PlanStep, Room, TurnCandidate
 from jingwei.testing import strategies
 
@@ -556,7 +558,7 @@ def plain_shape(error: ShapeFailure) -> Refused:
 
 def report_of(failure: BuildFailure) -> BuildReport | None:
     """The report that a failure carries."""
-    if isinstance(failure, (LimitExceeded, ShapeInvalid, InvalidPlan)):
+    if isinstance(failure, (LimitExceeded, ShapeInvalid, InvalidPlan, InvalidItem, ViewContradiction)):
         return None
     return failure.report
 
@@ -591,6 +593,10 @@ def _facts(failure: BuildFailure) -> tuple[object, ...]:
         return (failure.step, failure.reason.value, failure.turn_id)
     if isinstance(failure, SurvivalBroken):
         return failure.missing
+    if isinstance(failure, InvalidItem):
+        return (failure.item_id, failure.field, failure.reason.value)
+    if isinstance(failure, ViewContradiction):
+        return (failure.source_event, failure.reason.value)
     return () if isinstance(failure, CounterFailed) else plain_shape(failure.error).facts
 
 

@@ -45,6 +45,10 @@ BESIDE: Final[Mapping[str, Beside]] = {
     "TestBuildMachine": Beside(("B2", "B3", "B4", "B5", "B6", "B7", "B8", "R1", "R5"), "a state machine"),
     "TestComputedPlans": Beside(("R1", "R5", "B6"), _LAW),
     "TestCondensingBuilds": Beside(("R4", "R6", "B3", "B7"), _LAW),
+    "TestDraftsKnowTheirSteps": Beside(("R1", "R4", "R6"), _LAW),
+    "TestEnvelopesB3": Beside(("B3", "S4", "S8"), "items and summaries inside a build, against a naive list"),
+    "TestGathering": Beside(("S3", "S9"), "what comes before items: events, memories, the state of a task"),
+    "TestItemsR1": Beside(("R1", "S3", "S7"), "the same: what may be offered, named and left out"),
     "TestLinearSearch": Beside(("B5", "R1"), _WALKED),
     "TestLogMachine": Beside(("L1", *(f"P{n}" for n in range(2, 11))), "a state machine"),
     "TestMap": Beside((), "looks at this map and not at jingwei"),
@@ -64,6 +68,12 @@ BESIDE: Final[Mapping[str, Beside]] = {
     "TestPreviews": Beside(
         ("R4", "R6"), "what stands instead of a large result, read by a naive second reader"
     ),
+    "TestAcceptedToolViews": Beside(("T1",), "the cases of acceptance, one by one"),
+    "TestRecordedViews": Beside(("T2", "T7"), _LAW),
+    "TestTurnsAreRememberedOnly": Beside(("T7",), _LAW),
+    "TestViewsKeepOutcomes": Beside(("T2", "T7"), _LAW),
+    "TestReplacedR4": Beside(("R4", "S8"), "the same: what may stand instead"),
+    "TestRequiredItemsB8": Beside(("B8", "S4"), "the same: what is looked for once more"),
     "TestReasonsAlone": Beside(("B9",), "every reason by one example of it"),
     "TestSimulation": Beside(("B9", "P13", "R2"), _LAW),
     "TestProofs": Beside((), "tests the contracts of `proofs/` and not jingwei"),
@@ -73,8 +83,14 @@ BESIDE: Final[Mapping[str, Beside]] = {
     "TestSmallLogs": Beside(
         ("P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P13", "P14"), "every small case, enumerated"
     ),
+    "TestShownByLines": Beside(("T3",), "the same by lines of `batch`, held against the functions"),
     "TestStateIsAValue": Beside(("R1",), _WALKED),
+    "TestStepMachine": Beside(("T6", "T7"), "a state machine"),
+    "TestStepsAreStateless": Beside(("T6",), "the same by lines of `batch`, held against the functions"),
+    "TestStoreMachine": Beside(("T4", "T5"), "a state machine"),
+    "TestToolOperationsAnswer": Beside(("T1", "T3", "T4", "T6"), _LAW),
     "TestTotality": Beside(("W6", "P2", "B2", "C1"), _LAW),
+    "TestWhatIsComposed": Beside(("S4a", "S3", "S4", "S5", "S9", "B5", "B7"), _LAW),
     "TestWhatIsKept": Beside(("B3", "B6", "B7", "B8", "R1"), _LAW),
     "TestWriterMachine": Beside(("L3", "P4", "P5", "P6"), "a state machine"),
 }
@@ -377,14 +393,15 @@ def _list(cls: PropertyClass) -> str:
 
 def _planted(rows: tuple[Planted, ...]) -> str:
     lines = [
-        f"| {row.rule} | {_cell(row.what)} | `{row.caught_by.removeprefix('properties/')}` |"
+        f"| {row.rule} | {_cell(row.what)} | `{row.id}` | `{row.caught_by.removeprefix('properties/')}` |"
         for row in sorted(rows, key=lambda row: _sorting(row.rule))
     ]
     return (
         f"## Planted bugs\n\nEach of these {len(rows)} bugs is a small change of the source, made while the "
         "module is imported; the property named with it must fail, with no more examples than the quick "
-        "profile has. There is at least one for each rule and for each reason to refuse bytes.\n\n"
-        "| rule | what is wrong | caught by |\n| --- | --- | --- |\n" + "\n".join(lines)
+        "profile has. There is at least one for each rule and for each reason to refuse bytes. "
+        "`JINGWEI_PLANTED` takes the id.\n\n"
+        "| rule | what is wrong | id | caught by |\n| --- | --- | --- | --- |\n" + "\n".join(lines)
     )
 
 
@@ -393,7 +410,7 @@ def _cell(text: str) -> str:
 
 
 def _sorting(rule: str) -> tuple[int, int]:
-    return "WLPMCBR".index(rule[0]), int(rule[1:])
+    return "WLPMCBRST".index(rule[0]), int(rule[1:].rstrip("abc"))
 
 
 if __name__ == "__main__":

@@ -104,4 +104,10 @@ ENUMERATED: Final[Mapping[str, tuple[Enumeration, ...]]] = {
             "every table of totals up to 3 over up to 4 turns (deep: 5)",
         ),
     ),
+    "S5": (
+        Enumeration(
+            "TestConflictsS5::test_every_pair_of_authorities_and_times",
+            "every pair of authorities with every order of times",
+        ),
+    ),
 }

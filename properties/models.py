@@ -403,7 +403,7 @@ def left_out(run: list[Plain], failure: Plain, is_last: bool, config: Plain) -> 
         return False
     if failure["kind"] == "Malformed":
         return failure["reason"] not in ("blank_turn_id", "turn_not_contiguous")
-    may_go_on = failure["kind"] == "Unconfirmed" and is_last and _missing_reply(run, config) is None
+    may_go_on = failure["kind"] == "Unconfirmed" and is_last and not of_type(run, "done", "error")
     return not may_go_on
 
 

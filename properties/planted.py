@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -29,10 +30,19 @@ VARIABLE = "JINGWEI_PLANTED"
 
 TABLES = (
     "properties.planted",
+    "properties.planted_action",
     "properties.planted_build",
+    "properties.planted_by_value",
     "properties.planted_cache",
     "properties.planted_condense",
+    "properties.planted_condensers",
     "properties.planted_incremental",
+    "properties.planted_items",
+    "properties.planted_observing",
+    "properties.planted_ops",
+    "properties.planted_results",
+    "properties.planted_stores",
+    "properties.planted_summaries",
     "properties.planted_writer",
 )
 """Modules with a table called `ROWS`; one that is absent is skipped."""
@@ -79,6 +89,18 @@ def table() -> tuple[Planted, ...]:
     """The rows of all tables."""
     found = [name for name in TABLES if importlib.util.find_spec(name) is not None]
     return tuple(Planted(*row) for name in found for row in importlib.import_module(name).ROWS)
+
+
+def asked_for(wanted: str) -> Planted:
+    """The row with this id; ends the process with a message where there is none."""
+    rows = {row.id: row for row in table()}
+    if wanted not in rows:
+        near = get_close_matches(wanted, rows)
+        meant = f"; meant {' or '.join(near)}?" if near else ""
+        sys.exit(
+            f"{VARIABLE}: no planted bug is called {wanted!r}{meant} (properties/README.md lists the ids)"
+        )
+    return rows[wanted]
 
 
 def changed(row: Planted) -> str | Broken:
@@ -141,7 +163,7 @@ def _plant() -> None:
     wanted = os.environ.get(VARIABLE)
     if wanted is None or __name__ == "__main__":
         return
-    row = next(row for row in table() if row.id == wanted)
+    row = asked_for(wanted)
     assert row.import_name not in sys.modules, "the bug comes too late"
     sys.meta_path.insert(0, cast(MetaPathFinder, _Finder(row)))
 
@@ -594,6 +616,22 @@ ROWS: tuple[Planted, ...] = (
         before="for index, event in enumerate(log.events) if index not in offending]",
         after="for index, event in enumerate(log.events) if index >= 0]",
         caught_by=f"{_P}DiagnoseB10::test_one_foreign_event_is_one_violation",
+    ),
+    Planted(
+        rule="B10",
+        what="a log whose last turn was cut off behind damage has no way out",
+        module="jingwei/projection/diagnose.py",
+        before="for earlier in (EarlierTurns.REJECT, EarlierTurns.KEEP):",
+        after="for earlier in (EarlierTurns.REJECT,):",
+        caught_by=f"{_P}DiagnoseB10::test_damage_that_stays_is_no_dead_end",
+    ),
+    Planted(
+        rule="B10",
+        what="what the closed log needs is asked of the log as it is",
+        module="jingwei/projection/diagnose.py",
+        before="admits_closed = after.admitting(closable.log)",
+        after="admits_closed = survey.admitting(closable.log)",
+        caught_by=f"{_P}DiagnoseB10::test_the_way_out_leads_out",
     ),
 )
 

@@ -233,8 +233,8 @@ ROWS: Final[tuple[Planted, ...]] = (
         "B2",
         "the constraint not among the input bytes",
         CANDIDATES,
-        "canonical_bytes=sizes + constraint_bytes(constraint)",
-        "canonical_bytes=sizes",
+        "        + constraint_bytes(constraint)\n",
+        "",
         B2 + "test_each_limit_allows_what_it_names_and_nothing_more",
     ),
     Planted(

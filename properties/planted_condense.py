@@ -4,6 +4,7 @@ from typing import Final
 
 from properties.planted import Planted
 
+RECORDED: Final = "jingwei/results/recorded.py"
 CONDENSE: Final = "jingwei/selection/condense.py"
 EXCHANGES: Final = "jingwei/selection/exchanges.py"
 STRATEGY: Final = "jingwei/selection/condense_then_drop.py"
@@ -15,9 +16,9 @@ ROWS: Final[tuple[Planted, ...]] = (
     Planted(
         "R4",
         "a preview cut inside a character",
-        CONDENSE,
-        "    while end < len(raw) and _continues(raw[end]):\n        end -= 1\n",
-        "    raw = raw[:end] if raw.isascii() else raw[: end // 2 * 2]\n",
+        RECORDED,
+        "raw[end] & 0xC0 == 0x80:  # in the middle of a character",
+        "raw[end] & 0x40 == 0:",
         PREVIEWS + "test_a_preview_of_any_text_is_a_beginning_of_it",
     ),
     Planted(
@@ -47,7 +48,7 @@ ROWS: Final[tuple[Planted, ...]] = (
     Planted(
         "R4",
         "an outcome with a member more taken for a recorded one",
-        CONDENSE,
+        RECORDED,
         'case (("status", "succeeded"), ("output", str(output))):',
         'case (("status", "succeeded"), ("output", str(output)), *_):',
         PREVIEWS + "test_a_text_that_is_taken_for_an_outcome_is_its_text",

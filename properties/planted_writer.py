@@ -5,6 +5,7 @@ from typing import Final
 from properties.planted import Planted
 
 WRITER: Final = "jingwei/events/writer.py"
+WIRE: Final = "jingwei/events/wire.py"
 RECOVERY: Final = "jingwei/events/recovery.py"
 
 L3: Final = "properties/test_writer.py::TestWritingL3::"
@@ -68,6 +69,30 @@ ROWS: Final[tuple[Planted, ...]] = (
         f"{L3}test_the_first_event_that_cannot_be_right_is_refused",
     ),
     Planted(
+        "L3",
+        "an event is written that makes the log unreadable",
+        WRITER,
+        "        if unread is not None:\n",
+        '        if unread is not None and unread.reason.value != "out_of_range":\n',
+        f"{L3}test_whatever_is_offered_the_log_can_be_read",
+    ),
+    Planted(
+        "L3",
+        "of texts alone half a surrogate pair is not seen",
+        WIRE,
+        "if not isinstance(utf8(ids + _kind_text(event.kind)), EncodeFailed):",
+        "if ids:",
+        f"{L3}test_what_is_written_is_read_back_and_what_is_not_could_not_be",
+    ),
+    Planted(
+        "L3",
+        "free JSON that would be read as another text is written",
+        WIRE,
+        "    if canonical(value) == free.text:\n",
+        "    if canonical(value) == free.text.replace(' ', ''):\n",
+        f"{L3}test_free_json_is_written_where_it_is_read_back",
+    ),
+    Planted(
         "L4",
         "model requests are left open",
         RECOVERY,
@@ -97,14 +122,30 @@ ROWS: Final[tuple[Planted, ...]] = (
         RECOVERY,
         "if resumed.damage is not None:",
         "if resumed.damage is not None and resumed.damage.seq == 0:",
-        f"{L4}test_among_damaged_turns_the_last_is_closed_all_the_same",
+        f"{L4}test_a_damaged_last_turn_gets_its_end_and_no_result",
+    ),
+    Planted(
+        "L4",
+        "a damaged turn that has its end gets another one",
+        RECOVERY,
+        "if any(isinstance(kind, DoneEvent | ErrorEvent) for kind in kinds):",
+        "if any(isinstance(kind, ErrorEvent) for kind in kinds):",
+        f"{L4}test_what_is_damaged_is_closed_all_the_same",
+    ),
+    Planted(
+        "L4",
+        "of a damaged turn answered calls are told as open",
+        RECOVERY,
+        "            called.pop(kind.result.call_id, None)\n",
+        "            called.get(kind.result.call_id)\n",
+        f"{L4}test_a_damaged_last_turn_gets_its_end_and_no_result",
     ),
     Planted(
         "L4",
         "the mark does not say why",
         RECOVERY,
         '"reason": ABANDONED,',
-        '"reason": turn.turn_id,',
+        '"reason": RECOVERY_KIND,',
         f"{L4}test_what_is_unknown_is_said_and_nothing_else",
     ),
 )

@@ -1217,6 +1217,8 @@ class TestPlansR1:
             required_bytes=size,
             session_id=world.history.session_id,
             turns=tuple(world.history.turns),
+            required=required.messages,
+            constraint=world.inputs.constraint,
         )
         assert seen.room is not None
         assert room == attrs.evolve(seen.room, turns=tuple(seen.room.turns), costs=None)

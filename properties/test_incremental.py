@@ -302,9 +302,10 @@ class TestIncrementalP13:
 
 
 class TestQuarantineP14:
-    """P14. With `damaged_turns` set to quarantine a turn that breaks P4, or P6, or P5 while another turn
-    follows, is left out whole: its state says so, it has no groups, each of its events is omitted as
-    quarantined, and no id that it used counts as used but its own. All other rules fail as before.
+    """P14. With `damaged_turns` set to quarantine a turn that breaks P4, or P6, or P5 with its terminal or
+    while another turn follows, is left out whole: its state says so, it has no groups, each of its events is
+    omitted as quarantined, and no id that it used counts as used but its own. All other rules fail as
+    before, also P5 in a last turn that has no terminal and may go on.
     """
 
     @given(some.mutated_logs(max_faults=4) | some.arbitrary_logs(max_size=9), st.booleans())
@@ -352,7 +353,10 @@ class TestQuarantineP14:
         ("rows", "expected"),
         [
             (("t user", "t call c"), "Unconfirmed"),
-            (("t user", "t call c", "t cancelled"), "Unconfirmed"),
+            (("t user", "t call c", "t cancelled"), "quarantined"),
+            (("t user", "t call c", "t reply r", "t completed"), "quarantined"),
+            (("t user", "t call c", "t reply r"), "Unconfirmed"),
+            (("t user", "t call c", "t error", "u user", "u call c", "u error"), "quarantined quarantined"),
             (("t user", "t call c", "t completed"), "quarantined"),
             (("t user", "t completed"), "quarantined"),
             (("t user", "t user"), "quarantined"),
@@ -363,7 +367,7 @@ class TestQuarantineP14:
         ],
     )
     def test_which_turns_it_takes(self, rows: tuple[str, ...], expected: str) -> None:
-        """A last turn that is only unconfirmed may go on, and a turn id is used by any turn."""
+        """A last turn without its end may go on, one with its end may not; any turn uses its turn id."""
         outcome = project(SESSION, written(*rows), QUARANTINE)
         if isinstance(outcome, Failure):
             said = type(outcome.failure()).__name__
@@ -372,6 +376,22 @@ class TestQuarantineP14:
 
         assert expected == said
         same(outcome, start_view(SESSION, QUARANTINE).advanced(written(*rows)))
+
+    @given(some.mutated_logs(max_faults=3) | some.arbitrary_logs(max_size=9), st.booleans())
+    def test_what_it_says_of_a_closed_last_turn_stands(self, log: SessionLog, legacy: bool) -> None:
+        """Another turn behind a turn that has its terminal changes nothing of what was said before."""
+        config = PLAIN_CONFIGS[2 + legacy]
+        (begun,) = written("then user").events
+        ends = [e.seq + 1 for e in log.events if isinstance(e.kind, r.DoneEvent | r.ErrorEvent)]
+        for before in [log.events[:end] for end in ends]:
+            user = attrs.evolve(begun, event_id=EventId("then"), seq=len(before))
+            now = project(SESSION, session_log(before), config)
+            then = project(SESSION, session_log([*before, user]), config)
+
+            assert isinstance(now, Success) == isinstance(then, Success)
+            if isinstance(now, Success):
+                assert list(now.unwrap().turns) == list(then.unwrap().turns)[:-1]
+                assert list(now.unwrap().omitted) == list(then.unwrap().omitted)
 
     def test_its_message_id_is_free(self) -> None:
         """A reply that is left out has taken no id from the replies that stand."""

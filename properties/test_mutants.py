@@ -1008,6 +1008,8 @@ class TestMutantsFound:
             required_bytes=required + json_bytes(constraint_object(inputs.constraint)),
             session_id=history.session_id,
             turns=history.turns,
+            required=kept.messages,
+            constraint=inputs.constraint,
             costs=ByteHeuristicCounter(),
         )
 

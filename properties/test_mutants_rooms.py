@@ -11,6 +11,7 @@ import importlib
 import json
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Final, TypeAlias, TypeVar, cast, final
 
 import attrs
@@ -74,6 +75,9 @@ from jingwei.events.wire import (
 )
 from jingwei.events.writer import EarlierTurns, SessionWriter, TurnSoFar
 from jingwei.ids import EventId, MessageId, ModelCallId, ProviderCallId, SessionId, ToolCallId, TurnId
+from jingwei.items.budget import TokenBudget
+from jingwei.items.records import Tier
+from jingwei.items.worth import TurnWorth, Weights
 from jingwei.jsontext import Json, JsonValue
 from jingwei.limits import Bound, LimitExceeded
 from jingwei.messages.records import (
@@ -147,8 +151,24 @@ from jingwei.request.records import (
     TokenCount,
 )
 from jingwei.request.remembering import RememberingCounter
+from jingwei.request.tool_views import GroupedToolSelector, ToolViewLimits
+from jingwei.results.failures import ContradictionReason, InvalidResultReason, ResultPolicyProblem
+from jingwei.results.records import (
+    ResultPolicy,
+    ResultView,
+    ShownFailure,
+    ViewFallback,
+    ViewForm,
+    ViewRendition,
+)
+from jingwei.results.rendering import Rendering
+from jingwei.results.wire import RecordedViews
+from jingwei.selection.by_value import ByValue, TurnWorthReason
+from jingwei.selection.choose import Option, OptionReason, Quota, QuotaReason, Quotas
 from jingwei.selection.condense_then_drop import CondenseThenDrop, PolicyProblem
+from jingwei.selection.packing import Packed
 from jingwei.selection.records import (
+    ChoiceReason,
     CondenseExchange,
     CondenseTurn,
     InvalidPlan,
@@ -171,6 +191,7 @@ from jingwei.selection.search import (
 from jingwei.selection.stable_prefix import Fold
 from jingwei.selection.views import Candidates, EachDropped, Spared
 from jingwei.testing import strategies
+from properties import room_words
 from properties.build_models import (
     SCHEMES,
     TARGET,
@@ -215,15 +236,26 @@ WORDS: Final[Mapping[type[enum.Enum], str]] = {
     AdmissionReason: "unsupported_projection_version blank_turn_id duplicate_turn unknown_group_turn "
     "group_out_of_order group_without_sources group_shape",
     Normalization: "none nfc",
+    OptionReason: "repeated_key negative_cost negative_worth",
+    QuotaReason: "repeated_kind negative_floor negative_ceiling floor_over_ceiling",
+    TurnWorthReason: "repeated_turn out_of_range",
+    ChoiceReason: "required pinned floor value single_best room_for_all ceiling no_room sticky full_count",
     TokenBoundEvidence: "estimate verified_upper_bound",
     BudgetMode: "soft hard",
     Search: "linear bisect auto",
     InvalidPlanReason: "unknown_candidate pinned repeated already_condensed nothing_to_condense not_smaller",
-    WriteReason: "blank_session_id repeated_event_id turn_not_terminated open_calls missing_reply",
+    WriteReason: "blank_session_id repeated_event_id turn_not_terminated open_calls missing_reply unreadable",
     PolicyProblem: "zero_preview preview_over_inline negative_keep zero_batch",
     DamagedTurns: "reject quarantine",
-    WayOut: "configuration close_abandoned",
+    WayOut: "configuration close_abandoned close_then_configuration",
     EarlierTurns: "reject keep",
+    ResultPolicyProblem: "zero_inline negative_preview preview_over_inline inline_over_shown",
+    InvalidResultReason: "blank_source blank_name seq_out_of_range lone_surrogate",
+    ContradictionReason: "source_event call name outcome total_bytes text",
+    ViewForm: "whole prefix condensed",
+    ViewFallback: "over_limit negative_prefix blank_condensed not_smaller lone_surrogate",
+    ViewRendition: "native json",
+    **room_words.WORDS,
 }
 """Every closed list of these rooms in the words of the specification, each word named by its member."""
 
@@ -242,6 +274,40 @@ DEFAULTS: Final[Mapping[type[object], Mapping[str, object]]] = {
     AssistantMessage: {"content": None, "tool_calls": ()},
     NativeToolsConstraint: {"choice": AutoChoice()},
     GenerationRequest: {"constraint": TextConstraint()},
+    TokenBudget: {
+        "reserved_tool_schema": 0,
+        "reserved_system": 0,
+        "reserved_retry": 0,
+        "safety_margin": 0,
+    },
+    Weights: {
+        "priority": Fraction(1, 1000),
+        "relevance": Fraction(1),
+        "freshness": Fraction(1),
+        "trust": Fraction(1),
+    },
+    TurnWorth: {
+        "tier": Tier.P3,
+        "priority": 0,
+        "relevance": Fraction(0),
+        "freshness": Fraction(0),
+        "trust": Fraction(0),
+    },
+    Option: {"rank": 0, "kept": False},
+    Quota: {"floor": 0, "ceiling": None},
+    Quotas: {"rows": ()},
+    Packed: {"single": None},
+    ByValue: {
+        "weights": Weights(
+            priority=Fraction(1, 1000), relevance=Fraction(1), freshness=Fraction(1), trust=Fraction(1)
+        ),
+        "quotas": Quotas(rows=()),
+        "turn_worths": (),
+        "previous": None,
+        "moves": 0,
+        "policy": PreviewPolicy(inline_bytes=4096, preview_bytes=512),
+        "max_tokens": None,
+    },
     TokenUsage: {"input_tokens": None, "output_tokens": None, "total_tokens": None},
     GenerationResponse: {
         "content": None,
@@ -277,7 +343,16 @@ DEFAULTS: Final[Mapping[type[object], Mapping[str, object]]] = {
         "max_messages": 8192,
         "max_count_calls": 128,
     },
-    WriteRefused: {"open_tool_calls": (), "open_model_calls": ()},
+    ToolViewLimits: {"max_authorised": 1024, "max_visible": 64, "max_bytes": 4_194_304},
+    GroupedToolSelector: {"names": None, "groups": (), "active_groups": ()},
+    ResultPolicy: {"inline_bytes": 4096, "preview_bytes": 512, "max_shown_bytes": 16_384},
+    ShownFailure: {"code_bytes": None},
+    ResultView: {"fallback": None, "reference": None},
+    Rendering: {
+        "views": RecordedViews(),
+        "policy": ResultPolicy(inline_bytes=4096, preview_bytes=512, max_shown_bytes=16_384),
+    },
+    WriteRefused: {"open_tool_calls": (), "open_model_calls": (), "unreadable": None, "path": None},
     SessionLog: {"measured": False},
     Closing: {"turn_id": None, "events": (), "tool_calls": (), "model_calls": ()},
     CondenseThenDrop: {
@@ -288,10 +363,19 @@ DEFAULTS: Final[Mapping[type[object], Mapping[str, object]]] = {
     },
     CondenseExchange: {"policy": PreviewPolicy(inline_bytes=4096, preview_bytes=512)},
     CondenseTurn: {"policy": PreviewPolicy(inline_bytes=4096, preview_bytes=512)},
-    InvalidPlan: {"exchange": None},
+    InvalidPlan: {"exchange": None, "item_id": None, "summary_id": None},
     PreviewPolicy: {"inline_bytes": 4096, "preview_bytes": 512},
-    Room: {"session_id": "", "turns": (), "exchanges": (), "costs": None},
-    Plan: {"base": (), "steps": (), "marks": None},
+    Room: {
+        "session_id": "",
+        "turns": (),
+        "exchanges": (),
+        "items": (),
+        "summaries": (),
+        "required": (),
+        "constraint": TextConstraint(),
+        "costs": None,
+    },
+    Plan: {"base": (), "steps": (), "marks": None, "selection": None},
     SearchState: {
         "guess": 0,
         "trusted": False,
@@ -311,11 +395,15 @@ DEFAULTS: Final[Mapping[type[object], Mapping[str, object]]] = {
         "limits": BuildLimits(),
         "reduce_current": False,
         "previous": None,
+        "items": (),
+        "summaries": (),
+        "rendering": None,
     },
+    **room_words.DEFAULTS,
 }
 """What a host that says nothing has said (M2, P1, C2, C3, B1)."""
 
-ROOMS: Final = ("events", "messages", "projection", "request", "selection")
+ROOMS: Final = ("events", "messages", "projection", "request", "results", "selection", *room_words.ROOMS)
 
 # --- every key of the wire --------------------------------------------------------------------------
 
@@ -325,7 +413,7 @@ Told: TypeAlias = tuple[DecodeReason, str, str, str]
 BEGIN_EMPTY: Final = frozenset[type[object]](
     {
         *(SessionWriter, TurnSoFar, ProjectionState, ProjectionView, RunningTurn, Pairs, Advanced, Emitted),
-        *(_Closed, Fold, Candidates, EachDropped, Spared),
+        *(_Closed, Fold, Candidates, EachDropped, Spared, RecordedViews),
     }
 )
 """What a growing log or plan begins with: nothing; P13, L3 and R2 hold them by what they lead to."""

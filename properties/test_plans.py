@@ -220,7 +220,11 @@ class Table:
 
 
 def key_of(reduction: Reduction) -> Key:
-    return reduction.turn_id if isinstance(reduction, DropTurn | CondenseTurn) else reduction.index
+    """Turns and exchanges; items and summaries have their own model (test_envelopes.py)."""
+    if isinstance(reduction, DropTurn | CondenseTurn):
+        return reduction.turn_id
+    assert isinstance(reduction, DropExchange | CondenseExchange), reduction
+    return reduction.index
 
 
 @final

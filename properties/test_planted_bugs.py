@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from properties.planted import ROOT, Broken, Planted, changed, hunted, table
+from properties.planted import ROOT, Broken, Planted, asked_for, changed, hunted, table
 
 ROWS = table()
 
@@ -15,6 +15,16 @@ class TestPlantedBugs:
     def test_ids_are_unique(self) -> None:
         """Each row can be asked for by its id."""
         assert {} == {id_: count for id_, count in Counter(row.id for row in ROWS).items() if count > 1}
+
+    def test_an_id_that_no_row_has_is_told(self) -> None:
+        """Whoever mistypes an id reads which one may be meant, and no traceback."""
+        row = ROWS[0]
+
+        assert row == asked_for(row.id)
+        with pytest.raises(SystemExit, match=f"no planted bug is called '{row.id}x'; meant {row.id}"):
+            asked_for(row.id + "x")
+        with pytest.raises(SystemExit, match="lists the ids"):
+            asked_for("")
 
     @pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])
     def test_a_planted_bug_is_caught(self, row: Planted) -> None:

@@ -20,7 +20,7 @@ from jingwei.events.turns import (
     TurnState,
 )
 from jingwei.events.wire import event_bytes, log_bytes, session_log
-from jingwei.events.writer import NumberedIds
+from jingwei.events.writer import EarlierTurns, NumberedIds
 from jingwei.ids import EventId, MessageId, ModelCallId, SessionId, ToolCallId, TurnId
 from jingwei.jsontext import Json
 from jingwei.messages.failures import ArgumentsNotObject
@@ -667,6 +667,10 @@ class TestPureP12:
         assert list(projected(log, OMIT).messages) == list(projected(session_log(again), OMIT).messages)
 
 
+CLOSING = NumberedIds(prefix="recovered_")
+QUARANTINE = ProjectionConfig(damaged_turns=DamagedTurns.QUARANTINE)
+
+
 def _cut_off(log: SessionLog) -> SessionLog:
     """Without its last event, as a crash leaves it."""
     return session_log(log.events[:-1])
@@ -740,18 +744,59 @@ class TestDiagnoseB10:
         if diagnosis.admits is not None:
             assert isinstance(project(SESSION, log, diagnosis.admits), Success)
 
-    @given(some.logs() | some.legal_logs().map(_cut_off))
-    def test_the_way_out_leads_out(self, log: SessionLog) -> None:
-        """A log is said to be closable exactly if the events that close it make it project."""
-        way_out = diagnose(SESSION, log).way_out
-        closing = close_abandoned(SESSION, log, NumberedIds(prefix="closing/"))
-        closes = isinstance(closing, Success) and closing.unwrap().events != ()
+    @given(some.logs() | some.mutated_logs(max_faults=2).map(_cut_off), configs())
+    def test_the_way_out_leads_out(self, log: SessionLog, config: ProjectionConfig) -> None:
+        """Whoever does what it says has a log that projects; no word of a way means that there is none."""
+        assume(min(config.max_events, config.max_input_bytes, config.max_messages) > 0)
+        found = diagnose(SESSION, log, config)
+        closings = [close_abandoned(SESSION, log, CLOSING, earlier) for earlier in EarlierTurns]
+        closes = [isinstance(closing, Success) and closing.unwrap().events != () for closing in closings]
+        match found.way_out:
+            case None:
+                assert not found.violations or not any(closes)
+                assert (None, None, None) == (found.admits, found.earlier_turns, found.admits_closed)
+            case WayOut.CONFIGURATION:
+                assert found.admits is not None
+                assert isinstance(project(SESSION, log, found.admits), Success)
+                assert (None, None) == (found.earlier_turns, found.admits_closed)
+            case WayOut.CLOSE_ABANDONED | WayOut.CLOSE_THEN_CONFIGURATION:
+                earlier = EarlierTurns.REJECT if closes[0] else EarlierTurns.KEEP
+                closing = close_abandoned(SESSION, log, CLOSING, earlier).unwrap()
+                closed = session_log([*log.events, *closing.events])
 
-        assert closes == (way_out is WayOut.CLOSE_ABANDONED)
-        if closes:
-            closed = session_log([*log.events, *closing.unwrap().events])
-            assert isinstance(project(SESSION, closed), Success)
-            assert () == diagnose(SESSION, closed).violations
+                assert earlier is found.earlier_turns
+                assert found.admits is None
+                assert diagnose(SESSION, closed, config).admits == found.admits_closed
+                assert (found.way_out is WayOut.CLOSE_ABANDONED) == (found.admits_closed is None)
+                assert isinstance(project(SESSION, closed, found.admits_closed or config), Success)
+
+    @given(some.legal_events(), st.data())
+    def test_damage_that_stays_is_no_dead_end(
+        self, events: tuple[SessionEvent, ...], data: st.DataObject
+    ) -> None:
+        """Whatever is damaged by an event that cannot stand, and wherever the log is cut off then."""
+        assume(events)
+        at = data.draw(st.integers(0, len(events) - 1))
+        (orphan,) = written("t result nowhere").events
+        bad = attrs.evolve(orphan, turn_id=events[at].turn_id, event_id=EventId("orphan"))
+        end = data.draw(st.integers(at + 1, len(events) + 1))
+        log = session_log(some.renumbered([*events[:at], bad, *events[at:]])[:end])
+        found = diagnose(SESSION, log)
+        needed = isinstance(project(SESSION, log, QUARANTINE), Failure)
+
+        assert needed == (found.way_out is WayOut.CLOSE_THEN_CONFIGURATION)
+        assert needed == (found.earlier_turns is EarlierTurns.KEEP)
+        assert QUARANTINE == (found.admits_closed if needed else found.admits)
+
+    @given(some.logs() | some.legal_logs().map(_cut_off))
+    def test_what_was_only_cut_off_is_closed_and_no_more(self, log: SessionLog) -> None:
+        """By default closing is all that is needed exactly where the writer would close the log."""
+        closing = close_abandoned(SESSION, log, CLOSING)
+        closes = isinstance(closing, Success) and closing.unwrap().events != ()
+        found = diagnose(SESSION, log)
+
+        assert closes == (found.way_out is WayOut.CLOSE_ABANDONED)
+        assert closes == (found.earlier_turns is EarlierTurns.REJECT)
 
     @given(some.legal_events(), st.data())
     def test_one_more_bad_event_is_one_more_violation(

@@ -8,20 +8,22 @@ shortcut too, against every log that projects, up to a length.
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias, TypeVar, final
+from typing import Any, Final, TypeAlias, TypeVar, final
 
 import attrs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 from typing_extensions import override
 
+from jingwei.codec import DecodeFailed, DecodeReason
 from jingwei.events import records as r
 from jingwei.events.failures import DuplicateEventId, WriteReason, WriteRefused
 from jingwei.events.log import check_log
 from jingwei.events.records import SessionEvent, SessionLog
 from jingwei.events.recovery import ABANDONED_CALL, ABANDONED_REQUEST, Closing, close_abandoned
 from jingwei.events.turns import MalformedReason
-from jingwei.events.wire import decode_log, encode_log, session_log
+from jingwei.events.wire import decode_log, encode_log, session_log, unreadable
 from jingwei.events.writer import (
     EarlierTurns,
     NumberedIds,
@@ -30,9 +32,12 @@ from jingwei.events.writer import (
     resume_writer,
     start_writer,
 )
-from jingwei.ids import EventId, MessageId, SessionId, TurnId
+from jingwei.ids import EventId, MessageId, ProviderCallId, SessionId, TurnId
+from jingwei.jsontext import Json
+from jingwei.messages import records as m
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.projection import failures as f
+from jingwei.projection.diagnose import rule_of
 from jingwei.projection.project import project
 from jingwei.projection.records import (
     DamagedTurns,
@@ -44,7 +49,7 @@ from jingwei.projection.records import (
 from jingwei.testing import strategies as some
 from jingwei.testing.machines import LogMachine
 from jingwei.testing.strategies import SESSION
-from properties.models import step_of
+from properties.models import plain_event, plain_text, step_of, written
 from properties.test_small_worlds import DEEP, SECOND, WORDS, event_of
 
 _Kind = TypeVar("_Kind")
@@ -230,10 +235,104 @@ def projection_of(events: Iterable[SessionEvent]) -> Projection:
     return project(SESSION, session_log(events)).unwrap()
 
 
+HALVES: Final = ("\ud800", "a\udfff", "\udc00\ud800")
+NUMBERS: Final = (-1, 2**16, 2**32, 2**64 - 1, 2**64, 10**40, True)
+FREE: Final = (
+    *["[" * levels + "]" * levels for levels in (112, 113, 120, 121, 122, 125, 126, 127, 128, 129, 300)],
+    *('{"a":1,"a":2}', '{"a": 1}', "{", "", "NaN", '"\\ud800"', '"\ud800"', "1e400", "-" + "9" * 4300),
+    *("9" * 4301, '{"version":2}', '{"version":1}'),
+)
+
+
+def places(value: Any, steps: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Where texts, numbers and free JSON stand in a record."""
+    if isinstance(value, str | int | Json):
+        yield steps
+    elif isinstance(value, tuple):
+        for index, one in enumerate(value):
+            yield from places(one, (*steps, index))
+    elif attrs.has(type(value)):
+        for field in attrs.fields(type(value)):
+            yield from places(getattr(value, field.name), (*steps, field.name))
+
+
+def value_at(value: Any, steps: Sequence[str | int]) -> object:
+    for step in steps:
+        value = value[step] if isinstance(step, int) else getattr(value, step)
+    return value
+
+
+def with_value(value: Any, steps: Sequence[str | int], new: object) -> Any:
+    """The record with another value at a place."""
+    if not steps:
+        return new
+    step, *rest = steps
+    if isinstance(step, int):
+        return tuple([with_value(one, rest, new) if at == step else one for at, one in enumerate(value)])
+    return attrs.evolve(value, **{step: with_value(getattr(value, step), rest, new)})
+
+
+@st.composite
+def spoiled_events(draw: DrawFn, event: SessionEvent) -> SessionEvent:
+    """The event with another value at one place of its kind: often one that no log may hold."""
+    steps = ("kind", *draw(st.sampled_from([*places(event.kind)] or [()])))
+    old = value_at(event, steps)
+    new: object = old
+    if isinstance(old, Json):
+        new = Json(draw(st.sampled_from(FREE)))
+    elif isinstance(old, bool):
+        new = old
+    elif isinstance(old, int):
+        new = draw(st.sampled_from(NUMBERS))
+    elif isinstance(old, str):
+        new = draw(st.sampled_from((*HALVES, "", " ", "\u3000", "x")))
+    spoiled = with_value(event, steps, new)
+    assert isinstance(spoiled, SessionEvent)
+    return spoiled
+
+
+def strange_events() -> "st.SearchStrategy[SessionEvent]":
+    """Any event, any kind, good or with one thing wrong."""
+    return some.events().flatmap(lambda event: st.just(event) | spoiled_events(event))
+
+
+def read_back(event: SessionEvent) -> SessionEvent | DecodeFailed | None:
+    """What `decode_log` makes of the line as the standard library writes it; None where it has none.
+
+    Free JSON stands in the line as its own text, whatever that is.
+    """
+    written, texts = event, list[str]()
+    for steps in places(event.kind):
+        free = value_at(event.kind, steps)
+        if isinstance(free, Json):
+            mark = Json(f'"@{len(texts)}@"')
+            written = attrs.evolve(written, kind=with_value(written.kind, steps, mark))
+            texts.append(free.text)
+    line = plain_text(plain_event(written))
+    for index, text in enumerate(texts):
+        line = line.replace(f'"@{index}@"', text)
+    try:
+        data = line.encode()
+    except UnicodeEncodeError:
+        return None
+    match decode_log(data + b"\n"):
+        case Success(log):
+            (found,) = log.events
+            return found
+        case Failure(why):
+            return why
+
+
+def step_event() -> SessionEvent:
+    (event,) = written("t user").events
+    return event
+
+
 class TestWritingL3:
     """L3. A writer takes an event exactly where some further events would still make the log project under
-    the default configuration, bounds apart. A refusal names the rule and the facts of the failure that
-    `project` gives for the log with that event at its end. A log is taken up again as it was left; one that
+    the default configuration, bounds apart, and `decode_log` reads the event back, and equal. A refusal
+    names the rule and the facts of the failure that `project` gives for the log with that event at its end,
+    or the place at which the event cannot be read. A log is taken up again as it was left; one that
     could not have been written is not, unless the host keeps damaged turns.
     """
 
@@ -334,6 +433,61 @@ class TestWritingL3:
                 MalformedReason.AFTER_TERMINAL if last else MalformedReason.TURN_NOT_CONTIGUOUS
             ) is reasons[1]
             assert {MalformedReason.REPEATED_MESSAGE_ID} >= set(reasons[2:])
+
+    @given(strange_events())
+    def test_what_is_written_is_read_back_and_what_is_not_could_not_be(self, event: SessionEvent) -> None:
+        """An event by itself, with at most one thing in it that a log may not hold; the reader decides."""
+        back = read_back(event)
+        outcome = unreadable(event)
+
+        assert (back == event) == (outcome is None)
+        if outcome is not None and isinstance(back, DecodeFailed):
+            # A text that is no JSON, or too deep by itself, is told by itself.
+            whole = back.reason not in {DecodeReason.INVALID_JSON, DecodeReason.TOO_DEEP}
+
+            assert (back.reason, back.path if whole else None) == (
+                outcome.reason,
+                outcome.path if whole else None,
+            )
+
+    def test_free_json_is_written_where_it_is_read_back(self) -> None:
+        """Every sort of text, in events that hold it at the least depth and at the most."""
+        call, answer = step_of("call", "c").kind, step_of("answer", "m").kind
+        proposed = m.GenerationResponse(
+            tool_calls=(m.ModelToolCall(id=ProviderCallId("p"), name="n", arguments=Json("{}")),)
+        )
+        assert isinstance(call, r.ToolCallEvent)
+        assert isinstance(answer, r.ModelResultEvent)
+        answer = with_value(answer, ("result", "outcome"), r.ModelSucceeded(response=proposed))
+        holders: list[r.EventKind] = [r.PlanReady(plan=Json("{}")), call, answer]
+        for kind in holders:
+            event = attrs.evolve(step_event(), kind=kind)
+            (place,) = [steps for steps in places(kind) if isinstance(value_at(kind, steps), Json)]
+            for text in FREE:
+                spoiled = with_value(event, ("kind", *place), Json(text))
+
+                assert (read_back(spoiled) == spoiled) == (unreadable(spoiled) is None), text[:40]
+
+    @given(some.legal_events(), st.data())
+    def test_whatever_is_offered_the_log_can_be_read(
+        self, events: tuple[SessionEvent, ...], data: st.DataObject
+    ) -> None:
+        """A refusal names the place; the event without its fault is written."""
+        held, writer = list[SessionEvent](), start_writer(SESSION)
+        for event in events:
+            spoiled = data.draw(spoiled_events(event)) if data.draw(st.booleans()) else event
+            outcome = offered(writer, spoiled)
+            if isinstance(outcome, Failure):
+                refused = outcome.failure()
+                assert spoiled != event
+                if refused.reason is WriteReason.UNREADABLE:
+                    assert ("W5", True) == (refused.rule, refused.path is not None)
+                    assert read_back(spoiled) != spoiled
+                outcome = offered(writer, event)
+            held.append(outcome.unwrap().event)
+            writer = outcome.unwrap().writer
+
+        assert tuple(held) == decode_log(encode_log(held).unwrap()).unwrap().events
 
     def test_a_blank_session_has_no_events(self) -> None:
         """P2: its log would not project."""
@@ -450,15 +604,45 @@ class TestRecoveryL4:
         else:
             assert resumed == outcome
 
-    @given(some.logs())
-    def test_among_damaged_turns_the_last_is_closed_all_the_same(self, log: SessionLog) -> None:
-        """Where the host keeps the others: then the log projects with these in quarantine."""
+    @given(some.logs(), st.integers(0, 40))
+    def test_what_is_damaged_is_closed_all_the_same(self, log: SessionLog, cut: int) -> None:
+        """Where the host keeps it: then the log projects with the damaged turns in quarantine."""
+        log = session_log(log.events[: cut % (len(log.events) + 1)])
         outcome = close_abandoned(SESSION, log, IDS, EarlierTurns.KEEP)
-        if isinstance(outcome, Success):
-            after = session_log([*log.events, *outcome.unwrap().events])
-            projection = project(SESSION, after, QUARANTINE).unwrap()
+        left = project(SESSION, log, QUARANTINE)
+        if isinstance(outcome, Failure):
+            told = rule_of(left.failure())
 
-            assert not projection.turns or projection.turns[-1].state is not ProjectedState.QUARANTINED
+            assert told in {"L1", "P2", "P3"}
+            assert outcome == resume_writer(SESSION, log, EarlierTurns.KEEP)
+            return
+        closing = outcome.unwrap()
+        after = session_log([*log.events, *closing.events])
+
+        assert isinstance(left, Success) or closing.events
+        assert isinstance(project(SESSION, after, QUARANTINE), Success)
+        assert closing.writer == resume_writer(SESSION, after, EarlierTurns.KEEP).unwrap()
+        assert () == close_abandoned(SESSION, after, IDS, EarlierTurns.KEEP).unwrap().events
+
+    @given(some.legal_events(max_turns=2), st.data())
+    def test_a_damaged_last_turn_gets_its_end_and_no_result(
+        self, events: tuple[SessionEvent, ...], data: st.DataObject
+    ) -> None:
+        """What was open in it is said, in order; nothing that could not stand is made up."""
+        cut = data.draw(st.integers(0, len(events)))
+        (orphan,) = written("t result nowhere").events
+        turn_id = events[cut - 1].turn_id if cut else orphan.turn_id
+        bad = [*events[:cut], attrs.evolve(orphan, turn_id=turn_id, seq=cut, event_id=EventId("bad"))]
+        closing = close_abandoned(SESSION, session_log(bad), IDS, EarlierTurns.KEEP).unwrap()
+        run = last_turn(bad)
+        if any(isinstance(event.kind, r.DoneEvent | r.ErrorEvent) for event in run):
+            assert () == closing.events
+            return
+        calls, asked = open_calls(bad)
+
+        assert (tuple(calls), tuple(asked)) == (closing.tool_calls, closing.model_calls)
+        assert [r.CustomEvent, r.DoneEvent] == [type(event.kind) for event in closing.events]
+        assert {run[0].turn_id} == {event.turn_id for event in closing.events}
 
     @given(some.legal_events())
     def test_the_lines_of_a_log_stay_and_new_ones_follow(self, events: tuple[SessionEvent, ...]) -> None:

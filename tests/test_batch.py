@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jingwei.batch import BadRequest, build_spec, serve
+from jingwei.batch import build_spec, serve
 from jingwei.jsontext import JsonValue
+from jingwei.ops.requests import BadRequest
 
 Object = dict[str, Any]
 
@@ -299,12 +300,17 @@ class TestDiagnose:
                 for seq, turn in ((1, "t"), (3, "u"))
             ],
             "admits": {"legacy_replies": "omit"},
+            "way_out": {
+                "kind": "configuration",
+                "earlier_turns": None,
+                "config": {"legacy_replies": "omit"},
+            },
         } == ask({"op": "diagnose", "session_id": "s", "events": events})["ok"]
 
     def test_what_no_choice_admits(self) -> None:
         told = ask({"op": "diagnose", "session_id": "s", "events": [event(0, USER), event(0, DONE)]})["ok"]
 
-        assert told["admits"] is None
+        assert (None, None) == (told["admits"], told["way_out"])
         assert ("L1", "WrongSequence") == (told["violations"][0]["rule"], told["violations"][0]["kind"])
 
     def test_a_damaged_turn_can_be_left_out(self) -> None:
@@ -322,6 +328,28 @@ class TestDiagnose:
         assert [("t", "quarantined")] == [(turn["turn_id"], turn["state"]) for turn in found["turns"]]
         assert ["quarantined"] == [omission["reason"] for omission in found["omitted"]]
         assert "quarantine" == found["config"]["damaged_turns"]
+
+    def test_the_way_out_can_be_gone(self) -> None:
+        """What it says is what `recover` and `project` take."""
+        call = {"type": "tool_call", "call": {"id": "c", "name": "f", "arguments": {}}}
+        whole = [event(0, USER), event(1, call), event(2, {**DONE, "status": "cancelled"})]
+        cut = [*whole, event(3, USER, "u"), event(4, call, "u")]
+        ways = [
+            ask({"op": "diagnose", "session_id": "s", "events": events})["ok"]["way_out"]
+            for events in (whole, cut, whole[:2])
+        ]
+        asked = {"op": "recover", "session_id": "s", "events": cut, "earlier_turns": ways[1]["earlier_turns"]}
+        closed = [*cut, *ask(asked)["ok"]["events"]]
+        found = ask({"op": "project", "session_id": "s", "events": closed, "config": ways[1]["config"]})["ok"]
+
+        leaving_out = {"damaged_turns": "quarantine"}
+
+        assert [
+            {"kind": "configuration", "earlier_turns": None, "config": leaving_out},
+            {"kind": "close_then_configuration", "earlier_turns": "keep", "config": leaving_out},
+            {"kind": "close_abandoned", "earlier_turns": "reject", "config": {}},
+        ] == ways
+        assert ["quarantined", "cancelled"] == [turn["state"] for turn in found["turns"]]
 
     def test_arguments_that_no_build_can_send_are_a_warning(self) -> None:
         call = {"type": "tool_call", "call": {"id": "c", "name": "f", "arguments": [1]}}
@@ -708,6 +736,8 @@ class TestRecover:
             "turn_id": "t",
             "open_tool_calls": [],
             "open_model_calls": [],
+            "unreadable": None,
+            "path": None,
         } == failure(asked)
         assert "u" == ask({**asked, "earlier_turns": "keep"})["ok"]["turn_id"]
         assert "WrongSession" == failure({**asked, "session_id": "x"})["kind"]

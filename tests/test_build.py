@@ -1005,6 +1005,7 @@ def test_r1_r5_a_strategy_sees_only_what_may_be_left_out_and_the_room() -> None:
             required_bytes=70 + 31 + 15 + len('{"role":"system","content":"s"}'),
             session_id=SESSION,
             turns=whole.turns,
+            required=(SystemMessage(content="s"), *whole.turns[0].messages, *inputs().current),
         )
         == watching.room
     )

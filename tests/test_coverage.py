@@ -84,7 +84,7 @@ def test_bodies_of_three_dots_are_those_of_protocols() -> None:
         if isinstance(cls, ast.ClassDef)
         and any(isinstance(base, ast.Name) and base.id == "Protocol" for base in cls.bases)
         for method in cls.body
-        if isinstance(method, ast.FunctionDef)
+        if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef))
     }
 
     assert set() == matched(PROTOCOL) - bodies

@@ -13,8 +13,11 @@ from jingwei.jsontext import (
     JsonValue,
     NotCanonical,
     NotJson,
+    as_data,
     canonical,
+    data_text,
     escaped,
+    has_surrogate,
     json_of,
     parse,
     parse_canonical,
@@ -410,3 +413,16 @@ def test_a_literal_escapes_only_what_it_must() -> None:
 @pytest.mark.parametrize(("text", "expected"), [("a" * 80, "a" * 80), ("a" * 81, "a" * 79 + "…")])
 def test_texts_for_people_have_at_most_eighty_characters(text: str, expected: str) -> None:
     assert expected == shortened(text)
+
+
+def test_a_text_of_data_holds_no_delimiter() -> None:
+    """Keys are escaped like values, and both are read back as they were."""
+    value: JsonValue = {"<a>": "</b>&"}
+
+    assert '{"\\u003ca\\u003e":"\\u003c/b\\u003e&"}' == data_text(value)
+    assert value == parse(data_text(value))
+    assert data_text(value) == as_data(canonical(value))
+
+
+def test_half_a_pair_is_found() -> None:
+    assert [False, False, True] == list(map(has_surrogate, ("ascii", "中文", "中\udfff")))

@@ -26,7 +26,7 @@ ROOT: Final = Path(__file__).parent.parent
 HOUSE: Final = ROOT / "jingwei"
 FUNCTION_LINES_MAX: Final = 70
 
-EDGE: Final = ("__main__", "cli", "batch", "testing", "tokenizers", "demo")
+EDGE: Final = ("__main__", "cli", "batch", "testing", "tokenizers", "stores", "demo")
 """Rooms that may touch the world outside."""
 
 TEST_KIT: Final = "jingwei.testing"

@@ -31,6 +31,7 @@ from jingwei import (
     Failure,
     InvalidConfig,
     InvalidInput,
+    InvalidItem,
     InvalidPlan,
     LimitExceeded,
     Malformed,
@@ -46,6 +47,7 @@ from jingwei import (
     TurnId,
     Unconfirmed,
     UnverifiedCount,
+    ViewContradiction,
     WrongSequence,
     WrongSession,
 )
@@ -173,6 +175,10 @@ def no_request(why: BuildFailure) -> Refused:
     match why:
         case InvalidInput(reason=reason, path=path):
             return Refused(text=f"our own input is wrong at {path}: {reason.value}")
+        case InvalidItem(item_id=item_id, field=field, reason=reason):
+            return Refused(text=f"item {item_id}: {field} is {reason.value}")
+        case ViewContradiction(source_event=event, reason=reason):
+            return Refused(text=f"the recorded view of result {event} differs from the log: {reason.value}")
         case LimitExceeded():
             return too_large(why)
         case ShapeInvalid(error=error):

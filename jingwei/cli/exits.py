@@ -3,6 +3,7 @@
 import enum
 from typing import final
 
+from jingwei.compose.pipeline import ComposeFailure
 from jingwei.report.failures import BuildFailure, CountLimit, DoesNotFit, SurvivalBroken
 
 
@@ -23,8 +24,8 @@ class Exit(enum.IntEnum):
     BROKEN_PIPE = 141
 
 
-def build_exit(failure: BuildFailure) -> Exit:
-    """The code of a build that failed."""
+def build_exit(failure: BuildFailure | ComposeFailure) -> Exit:
+    """The code of a build that failed, or of a composition."""
     if isinstance(failure, DoesNotFit | CountLimit):
         return Exit.BUDGET
     return Exit.BUG if isinstance(failure, SurvivalBroken) else Exit.INPUT

@@ -11,6 +11,12 @@ from jingwei.selection.search import Search
 Log: TypeAlias = Annotated[
     str, typer.Argument(metavar="LOG", help="A session log (JSON Lines); - for standard input.")
 ]
+LogOrNone: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="LOG", help="A session log (JSON Lines); - for standard input; without one, no history."
+    ),
+]
 Session: TypeAlias = Annotated[
     str | None,
     typer.Option("--session", help="The session the log must belong to; default: its first event's."),
@@ -107,3 +113,64 @@ Previous: TypeAlias = Annotated[
 HowToSearch: TypeAlias = Annotated[
     Search, typer.Option("--search", help="How the fewest steps are looked for.")
 ]
+
+SpecFile: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="SPEC.json",
+        help="JSON file with the keys of the `compose` op besides its history; - for standard input.",
+    ),
+]
+PreviousState: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--previous-state",
+        metavar="FILE",
+        help="The state of the last choice, or the output of `compose`: what it left out stays out (R3).",
+    ),
+]
+
+LastReport: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="REPORT.json", help="The last request's report, or the output of `compose` or `build`."
+    ),
+]
+ExpectedTokens: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--expected-tokens", min=0, help="Of the next input; default: the report's last count."),
+]
+Threshold: TypeAlias = Annotated[
+    str, typer.Option("--threshold", help="Share of the window that the input may take.")
+]
+ResultCap: TypeAlias = Annotated[
+    int, typer.Option("--result-cap", metavar="BYTES", help="Of one recorded result.")
+]
+StaleAfter: TypeAlias = Annotated[
+    int, typer.Option("--stale-turns", help="Turns without a reference after which an item is stale.")
+]
+Unused: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unused", metavar="ITEM=TURNS", help="Turns without a reference to ITEM; may be given again."
+    ),
+]
+StageBefore: TypeAlias = Annotated[
+    str | None, typer.Option("--stage-before", help="The stage of the plan at the last request.")
+]
+StageNow: TypeAlias = Annotated[
+    str | None, typer.Option("--stage-now", help="The stage now; without it the plan has ended.")
+]
+QualityFell: TypeAlias = Annotated[bool, typer.Option("--quality-fell", help="The answers became worse.")]
+
+Composed: TypeAlias = Annotated[
+    str, typer.Argument(metavar="COMPOSED.json", help="The output of `compose`; - for standard input.")
+]
+Item: TypeAlias = Annotated[
+    str, typer.Argument(metavar="ITEM", help="The id of an item; memory:ID for a memory.")
+]
+Sentences: TypeAlias = Annotated[bool, typer.Option("--pretty", help="Sentences for people instead of JSON.")]
+FirstReport: TypeAlias = Annotated[
+    str, typer.Argument(metavar="A.json", help="A report, or the output of `build` or `compose`.")
+]
+SecondReport: TypeAlias = Annotated[str, typer.Argument(metavar="B.json", help="A later one.")]

@@ -60,9 +60,9 @@ def fail(said: Said, code: Exit, failure: JsonValue = None) -> NoReturn:
     raise typer.Exit(code)
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 violation`, `2 violations`."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+def plural(count: int, noun: str, several: str | None = None) -> str:
+    """`1 violation`, `2 violations`; a plural that takes more than an s is said."""
+    return f"{count:,} {noun if count == 1 else several or noun + 's'}"
 
 
 def note(text: str) -> None:

@@ -15,14 +15,14 @@ from jingwei.codec import DecodeReason
 from jingwei.events.failures import WriteFailure, WriteReason, WriteRefused
 from jingwei.events.records import SessionLog
 from jingwei.events.recovery import Closing, close_abandoned
-from jingwei.events.wire import decode_log, encode_log
+from jingwei.events.wire import decode_log, event_text
 from jingwei.events.writer import EarlierTurns, NumberedIds
 from jingwei.ids import SessionId
 from jingwei.jsontext import JsonValue
 from jingwei.outcome import Failure, Success
 from jingwei.report.failure_values import decode_failure_value, write_failure_value
 
-_DAMAGED: Final = "only a turn that was cut off can be closed; `jingwei diagnose` lists what is wrong here"
+_DAMAGED: Final = "only a turn that was cut off can be closed; `jingwei diagnose` names the way out"
 
 
 def recover(
@@ -37,7 +37,7 @@ def recover(
     ] = False,
     earlier_turns: Annotated[
         EarlierTurns,
-        typer.Option("--earlier-turns", help="Turns before the last that do not project by default."),
+        typer.Option("--earlier-turns", help="Damaged turns, and what is left of the last one."),
     ] = EarlierTurns.REJECT,
     id_prefix: Annotated[
         str, typer.Option("--id-prefix", help="What the ids of the new events begin with.")
@@ -107,16 +107,14 @@ def _closing(session_id: SessionId, log: SessionLog, ids: NumberedIds, earlier: 
         case Success(closing):
             return closing
         case Failure(why):
+            if isinstance(why, WriteRefused) and why.unreadable is not None:
+                what = f"the new events have no line: {why.unreadable.value}"
+                fail(Said(what=what, hint="give --id-prefix as UTF-8"), Exit.INPUT)
             fail(_say(why), Exit.LOG, write_failure_value(why))
 
 
 def _lines(closing: Closing) -> bytes:
-    match encode_log(closing.events):
-        case Success(lines):
-            return lines
-        case Failure(why):
-            hint = "give --id-prefix as UTF-8"
-            fail(Said(what=f"the new events have no line: {why.reason.value}", hint=hint), Exit.INPUT)
+    return "".join([f"{event_text(event)}\n" for event in closing.events]).encode()
 
 
 def _append(name: str, held: _Held, lines: bytes) -> None:

@@ -1,6 +1,7 @@
 """Tables for people: a report, a projection, a diagnosis."""
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Final, assert_never
 
 from rich.console import Group as Shown
@@ -12,6 +13,8 @@ from rich.text import Text
 from jingwei.cli.describe import Said, say_projection
 from jingwei.cli.output import plural
 from jingwei.events.failures import DuplicateEventId, WrongSequence, WrongSession
+from jingwei.events.writer import EarlierTurns
+from jingwei.limits import TOKENS_BOUND
 from jingwei.messages.records import (
     AssistantMessage,
     GenerationRequest,
@@ -20,10 +23,11 @@ from jingwei.messages.records import (
     ToolMessage,
     UserMessage,
 )
-from jingwei.projection.diagnose import Diagnosis, Violation, WayOut
+from jingwei.projection.diagnose import Diagnosis, Violation
 from jingwei.projection.records import DEFAULT_CONFIG, DamagedTurns, Projection, ProjectionConfig
 from jingwei.report.cache import CachePlan
-from jingwei.report.records import BuildReport, ExchangeRow, ReportedMarks, TurnRow
+from jingwei.report.records import BuildReport, ExchangeRow, ItemRow, ReportedMarks, SummaryRow, TurnRow
+from jingwei.selection.records import Selection
 
 _CONTROLS: Final = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
 
@@ -40,8 +44,16 @@ def report_table(report: BuildReport) -> RenderableType:
         lines.append(_marks(report.marks))
     if report.cache is not None:
         lines.append(_cache(report.cache))
-    exchanges = () if report.exchanges is None else (_exchanges(report.exchanges),)
-    return Shown(_turns(report), *exchanges, _attempts(report), Text("\n".join(lines)))
+    tables = [_turns(report)]
+    if report.exchanges is not None:
+        tables.append(_exchanges(report.exchanges))
+    if report.summaries is not None:
+        tables.append(_summaries(report.summaries))
+    if report.items is not None:
+        tables.append(_items(report.items))
+    if report.selection is not None:
+        tables.append(_choice(report.selection))
+    return Shown(*tables, _attempts(report), Text("\n".join(lines)))
 
 
 def projection_table(projection: Projection) -> RenderableType:
@@ -133,16 +145,22 @@ def _line(violation: Violation) -> str:
 def say_way_out(found: Diagnosis) -> str:
     """What can be done with the log, where something can."""
     if found.admits is not None:
-        return _admitting(found.admits)
-    if found.way_out is WayOut.CLOSE_ABANDONED:
-        return "only its last turn was cut off: `jingwei recover` appends the events that close it"
-    return ""
+        return f"the log is admitted{_admitting(found.admits)}"
+    if found.earlier_turns is None:
+        return ""
+    keep = " --earlier-turns keep" if found.earlier_turns is EarlierTurns.KEEP else ""
+    if found.admits_closed is None:
+        return f"only its last turn was cut off: `jingwei recover{keep}` appends the events that close it"
+    return (
+        f"`jingwei recover{keep}` appends the events that close its last turn; "
+        f"then the log is admitted{_admitting(found.admits_closed)}"
+    )
 
 
 def _admitting(config: ProjectionConfig) -> str:
     """The options under which the log projects."""
     quarantines = config.damaged_turns is DamagedTurns.QUARANTINE
-    what = "the log is admitted" + (", without its damaged turns," if quarantines else "") + " with "
+    what = ", without its damaged turns, with " if quarantines else " with "
     options = {
         "--damaged-turns quarantine": quarantines,
         "--legacy-replies omit": config.legacy_replies is not DEFAULT_CONFIG.legacy_replies,
@@ -225,15 +243,84 @@ def _exchanges(rows: Sequence[ExchangeRow]) -> Table:
     return table
 
 
-def _fate(row: TurnRow | ExchangeRow) -> str:
+def _summaries(rows: Sequence[SummaryRow]) -> Table:
+    title = plural(len(rows), "summary", "summaries")
+    table = table_of(title, "summary", "version", "events", "what became of it")
+    for row in rows:
+        fate = _KEPT if row.applied else "[yellow]its turns stand instead[/yellow]"
+        events = f"{row.first_seq}–{row.last_seq}"
+        table.add_row(escape(row.summary_id), str(row.version), events, fate)
+    return table
+
+
+def _items(rows: Sequence[ItemRow]) -> Table:
+    kept = sum(row.retained for row in rows)
+    table = table_of(
+        f"{kept} of {plural(len(rows), 'item')} in the request",
+        *("item", "tier", "kind", "source", "recall", "before", "after", "what became of it", "why"),
+        right=("recall", "before", "after"),
+    )
+    for row in rows:
+        table.add_row(
+            escape(row.item_id),
+            row.tier.value,
+            row.kind.value,
+            row.source.value,
+            decimal(row.recall_score),
+            as_tokens(row.full_cost),
+            as_tokens(row.cost),
+            _fate(row),
+            row.reason.value,
+        )
+    return table
+
+
+def _choice(selection: Selection) -> Table:
+    title = f"choice by value, {plural(selection.state.available, 'token')} to give"
+    headings = ("what", "tier", "worth", "tokens", "chosen", "why")
+    table = table_of(title, *headings, right=("worth", "tokens"))
+    for row in selection.rows:
+        what = f"turn {row.turn_id}" if row.item_id is None else f"item {row.item_id}"
+        verdict = "[green]yes[/green]" if row.chosen else "[yellow]no[/yellow]"
+        table.add_row(
+            escape(what), row.tier.value, decimal(row.worth), f"{row.cost:,}", verdict, row.reason.value
+        )
+    return table
+
+
+_KEPT: Final = "[green]kept[/green]"
+
+
+def table_of(title: str, *headings: str, right: Sequence[str] = ()) -> Table:
+    """An empty table; columns named in `right` hold numbers."""
+    table = Table(title=title)
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in right else "left")
+    return table
+
+
+def as_tokens(number: int | None) -> str:
+    """A number of tokens; `?` where the counter says none."""
+    return "?" if number is None else f"{number:,}"
+
+
+def decimal(number: Fraction) -> str:
+    """An exact number as people read it: at most three places; its size alone where it is beyond reading."""
+    if abs(number) >= TOKENS_BOUND:
+        return "beyond 2^64"
+    thousandths = round(abs(number) * 1000)
+    whole, rest = divmod(thousandths, 1000)
+    sign = "-" if number < 0 and thousandths else ""
+    return f"{sign}{whole:,}" + (f".{rest:03d}".rstrip("0") if rest else "")
+
+
+def _fate(row: TurnRow | ExchangeRow | ItemRow) -> str:
     fate = "kept" if row.reduction is None else row.reduction.value
     return f"[green]{fate}[/green]" if row.retained else f"[yellow]{fate}[/yellow]"
 
 
 def _marks(marks: ReportedMarks) -> str:
-    cut = (
-        "nothing of the history is kept" if marks.cut is None else f"kept from turn {_plain(marks.cut)!r} on"
-    )
+    cut = "nothing of the history is kept" if marks.cut is None else f"kept from turn {plain(marks.cut)!r} on"
     broke = "; the window asked for more, so the prefix breaks for this request" if marks.broke else ""
     return (
         f"marks {marks.high:,} and {marks.low:,}: {cut}, {marks.kept_cost:,} tokens of history; "
@@ -256,7 +343,7 @@ def _cache(plan: CachePlan) -> str:
     )
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A text of a log in a line without markup."""
     return text.translate(_CONTROLS)
 

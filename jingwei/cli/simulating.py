@@ -55,7 +55,7 @@ def simulate_command(
     ] = "1.25",
     plot: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Save a plot too: .png, .svg or .pdf; needs jingwei[plot]."),
+        typer.Option(metavar="FILE", help="Save a plot too: .png, .svg or .pdf; needs jingwei\\[plot]."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
     session: options.Session = None,

@@ -7,24 +7,38 @@ from typing import Protocol, final
 import attrs
 
 from jingwei.drafts.candidates import Frame
-from jingwei.drafts.checking import UNTOUCHED, CheckedPlan, Fate, Fates, Run
-from jingwei.messages.records import AssistantMessage, GenerationRequest, ModelMessage
+from jingwei.drafts.checking import BASE, UNTOUCHED, CheckedPlan, Fate, Fates, Run
+from jingwei.drafts.lines import NO_LINE, Line, by_id, summary_line, text_of
+from jingwei.ids import ItemId
+from jingwei.items.envelope import items_message
+from jingwei.items.records import ContextItem, Tier
+from jingwei.messages.records import AssistantMessage, GenerationRequest, ModelMessage, UserMessage
 from jingwei.projection.records import ProjectedTurn, Projection
-from jingwei.report.records import ExchangeRow, TurnLedger, kind_of
+from jingwei.report.records import ExchangeRow, ItemRow, SummaryRow, TurnLedger, kind_of
+from jingwei.request.counting import AdditiveCounter
+from jingwei.selection.costs import summed_cost
 from jingwei.selection.records import (
+    ChoiceReason,
     CondenseExchange,
+    CondenseItem,
     CondenseTurn,
     DropExchange,
+    DropItem,
     DropTurn,
     Exchange,
     ExchangeReduction,
-    TurnReduction,
+    ItemReduction,
+    Reduction,
+    SummarizedTurn,
+    TurnEnd,
 )
 from jingwei.selection.views import Candidates, TurnsDropped
+from jingwei.summaries.records import Summary
+from jingwei.summaries.render import summary_envelope
 
 
 class Rendition(Protocol):
-    """Messages as they are sent, and their size: a turn, an exchange, or either of them condensed."""
+    """Messages as they are sent, and their size: a turn, an exchange, a line, or one of them condensed."""
 
     @property
     def messages(self) -> tuple[ModelMessage, ...]:
@@ -62,7 +76,7 @@ class _Course(Protocol):
         """How many turns are left out by then."""
         ...
 
-    def reductions(self, steps: int) -> Sequence[TurnReduction]:
+    def reductions(self, steps: int) -> Sequence[TurnEnd]:
         """What was done by then, one a turn, in the order of the turns."""
         ...
 
@@ -87,21 +101,45 @@ class Draft:
         self._frame = frame
         self._pins = pins
         self._exchanges = plan.exchanges
+        self._items = plan.items
         self._course: _Course
+        self._summaries: list[tuple[Summary, int]] = []
         if isinstance(plan, Run):
             self._course = _InOrder(history, candidates, plan)
-            self.steps = plan.turn_steps + plan.exchange_steps
+            self.steps = plan.turn_steps + plan.tail_steps
         else:
             self._course = _AnyOrder(history, plan)
             self.steps = plan.steps
+            known = by_id(frame.summaries)
+            self._summaries = [(known[summary_id], rank) for summary_id, rank in plan.summaries.items()]
 
     def request(self, steps: int) -> GenerationRequest:
-        """System, the kept turns in their order, current; the constraint unchanged (B3)."""
+        """System, summaries, the kept turns in their order, items, current; the constraint unchanged (B3)."""
         kept = [rendition.messages for rendition in self._course.shown(steps)]
         return GenerationRequest(
-            messages=(*self._frame.system, *chain.from_iterable(kept), *self.current(steps)),
+            messages=(
+                *self._frame.system,
+                *_if_any(self.summary_message(steps)),
+                *chain.from_iterable(kept),
+                *_if_any(self.items_message(steps)),
+                *self.current(steps),
+            ),
             constraint=self._frame.constraint,
         )
+
+    def summary_message(self, steps: int) -> UserMessage | None:
+        """The envelope of the summaries that stand for turns after so many steps; None without any."""
+        if not self._summaries:
+            return None
+        applied = {summary.summary_id for summary, rank in self._summaries if rank < steps}
+        return summary_envelope([one for one in self._frame.summaries if one.summary_id in applied])
+
+    def items_message(self, steps: int) -> UserMessage | None:
+        """The envelope of the items that are kept after so many steps; None without any."""
+        if not self._frame.items:
+            return None
+        shown = [_shown(line, fate, steps) for _, line, fate in self._fated_items()]
+        return items_message([text_of(line.messages) for line in shown if line is not None])
 
     def current(self, steps: int) -> tuple[ModelMessage, ...]:
         """The running turn after so many steps; all of it unless exchanges are candidates (R6)."""
@@ -119,6 +157,12 @@ class Draft:
     def removed(self, steps: int) -> int:
         """Turns left out after so many steps."""
         return self._course.dropped(steps)
+
+    def dropped(self, steps: int) -> tuple[Reduction, ...]:
+        """Turns and items that are left out after so many steps."""
+        turns = [one for one in self._course.reductions(steps) if isinstance(one, DropTurn)]
+        items = [one for one in self.item_reductions(steps).values() if isinstance(one, DropItem)]
+        return (*turns, *items)
 
     def ledger(self, steps: int) -> TurnLedger:
         """What became of every turn after so many steps, in the order of the turns."""
@@ -147,13 +191,60 @@ class Draft:
             [_exchange_row(exchange, done.get(exchange.index)) for exchange in self._frame.exchanges]
         )
 
+    def item_reductions(self, steps: int) -> Mapping[ItemId, ItemReduction]:
+        """What was done to items by then."""
+        found = dict[ItemId, ItemReduction]()
+        for item_id, fate in self._items.items():
+            if fate.is_dropped(steps):
+                found[item_id] = DropItem(item_id=item_id)
+            elif fate.shown_condensed(steps) is not None:
+                found[item_id] = CondenseItem(item_id=item_id)
+        return found
+
+    def item_rows(
+        self, steps: int, reasons: Mapping[ItemId, ChoiceReason], costs: AdditiveCounter | None
+    ) -> tuple[ItemRow, ...] | None:
+        """What became of every item, why, and what it costs; None where there is none."""
+        if not self._frame.items:
+            return None
+        done, rows = self.item_reductions(steps), list[ItemRow]()
+        for item, line, fate in self._fated_items():
+            shown = _shown(line, fate, steps)
+            row = ItemRow(
+                item_id=item.item_id,
+                kind=item.kind,
+                tier=item.held_tier,
+                source=item.source,
+                source_ref=item.source_ref,
+                source_events=item.source_events,
+                recall_score=item.relevance,
+                retained=shown is not None,
+                protected=item.is_kept,
+                reduction=kind_of(done.get(item.item_id)),
+                reason=_reason(item, fate, steps, reasons),
+                full_cost=None if costs is None else summed_cost(line.messages, costs),
+                cost=None if costs is None else summed_cost(() if shown is None else shown.messages, costs),
+            )
+            rows.append(row)
+        return tuple(rows)
+
+    def summary_rows(self, steps: int) -> tuple[SummaryRow, ...] | None:
+        """Every summary that was there, and whether it stands for its turns; None where there is none."""
+        if not self._frame.summaries:
+            return None
+        applied = {summary.summary_id for summary, rank in self._summaries if rank < steps}
+        return tuple([_summary_row(one, one.summary_id in applied) for one in self._frame.summaries])
+
     def freed(self) -> Iterator[list[Freed]]:
         """What each step makes smaller, from the last step to the first.
 
         With the request after all steps this says the size of every candidate, and whoever stops early
-        has looked at what is kept, not at what is dropped.
+        has looked at what is kept, not at what is dropped. Of an envelope it says that only roughly.
         """
-        ours = _freed_by_step(self._fated_exchanges())
+        lines = [(line, fate) for _, line, fate in self._fated_items()]
+        ours = _freed_by_step([*self._fated_exchanges(), *lines])
+        for summary, rank in self._summaries:
+            ours.setdefault(rank, []).append(Freed(before=NO_LINE, after=summary_line(summary)))
         steps = range(self.steps - 1, -1, -1)
         for step, theirs in zip(steps, self._course.freed(), strict=True):
             yield [*theirs, *ours.get(step, ())]
@@ -165,7 +256,21 @@ class Draft:
         for exchange, fate in self._fated_exchanges():
             shown = _shown(exchange, fate, self.steps)
             size -= exchange.canonical_bytes - (0 if shown is None else shown.canonical_bytes)
-        return size
+        for _, line, fate in self._fated_items():
+            left = _shown(line, fate, self.steps)
+            size -= line.canonical_bytes - (0 if left is None else left.canonical_bytes)
+        return size + sum([summary_line(summary).canonical_bytes for summary, _ in self._summaries])
+
+    @property
+    def is_by_line(self) -> bool:
+        """Whether a step changes a line of an envelope, so that sizes and costs are known roughly only."""
+        return bool(self._items) or bool(self._summaries)
+
+    def _fated_items(self) -> list[tuple[ContextItem, Line, Fate]]:
+        return [
+            (item, line, self._items.get(item.item_id, UNTOUCHED))
+            for item, line in zip(self._frame.items, self._frame.lines, strict=True)
+        ]
 
     def _fated_exchanges(self) -> list[tuple[Exchange, Fate]]:
         if not self._exchanges:
@@ -191,12 +296,12 @@ class _InOrder:
     def dropped(self, steps: int) -> int:
         return self._plan.base + min(steps, self._plan.turn_steps)
 
-    def reductions(self, steps: int) -> Sequence[TurnReduction]:
+    def reductions(self, steps: int) -> Sequence[TurnEnd]:
         end = self._candidates.position(self.dropped(steps))
         return TurnsDropped(sources=self._history.sources, spared=self._candidates.spared, end=end)
 
     def freed(self) -> Iterator[list[Freed]]:
-        for _ in range(self._plan.exchange_steps):
+        for _ in range(self._plan.tail_steps):
             yield []
         turns = self._history.turns
         for position in self._candidates.positions_down(self._plan.base):
@@ -219,8 +324,8 @@ class _AnyOrder:
     def dropped(self, steps: int) -> int:
         return sum([fate.is_dropped(steps) for _, fate in self._turns])
 
-    def reductions(self, steps: int) -> tuple[TurnReduction, ...]:
-        done = [_turn_reduction(turn, fate, steps) for turn, fate in self._turns]
+    def reductions(self, steps: int) -> tuple[TurnEnd, ...]:
+        done = [_turn_end(turn, fate, steps) for turn, fate in self._turns]
         return tuple([reduction for reduction in done if reduction is not None])
 
     def freed(self) -> Iterator[list[Freed]]:
@@ -235,7 +340,7 @@ def _shown(original: Rendition, fate: Fate, steps: int) -> Rendition | None:
     return fate.shown_condensed(steps) or original
 
 
-def _freed_by_step(fated: Iterable[tuple[Rendition, Fate]]) -> Mapping[int, list[Freed]]:
+def _freed_by_step(fated: Iterable[tuple[Rendition, Fate]]) -> dict[int, list[Freed]]:
     """What each step makes smaller; the base is among them, under its own rank."""
     by_step = dict[int, list[Freed]]()
     for original, fate in fated:
@@ -248,8 +353,14 @@ def _freed_by_step(fated: Iterable[tuple[Rendition, Fate]]) -> Mapping[int, list
     return by_step
 
 
-def _turn_reduction(turn: ProjectedTurn, fate: Fate, steps: int) -> TurnReduction | None:
+def _if_any(message: UserMessage | None) -> tuple[UserMessage, ...]:
+    return () if message is None else (message,)
+
+
+def _turn_end(turn: ProjectedTurn, fate: Fate, steps: int) -> TurnEnd | None:
     if fate.is_dropped(steps):
+        if fate.summary_id is not None:
+            return SummarizedTurn(turn_id=turn.turn_id, summary_id=fate.summary_id)
         return DropTurn(turn_id=turn.turn_id)
     if fate.shown_condensed(steps) is None or fate.policy is None:
         return None
@@ -264,4 +375,26 @@ def _exchange_row(exchange: Exchange, reduction: ExchangeReduction | None) -> Ex
         retained=not isinstance(reduction, DropExchange),
         reduction=kind_of(reduction),
         policy=reduction.policy if isinstance(reduction, CondenseExchange) else None,
+    )
+
+
+def _reason(
+    item: ContextItem, fate: Fate, steps: int, reasons: Mapping[ItemId, ChoiceReason]
+) -> ChoiceReason:
+    """Why an item is in the request or not (S7): a step that the full count asked for has the last word."""
+    if item.is_kept:
+        return ChoiceReason.REQUIRED if item.held_tier is Tier.P0 else ChoiceReason.PINNED
+    if fate.is_dropped(steps) and fate.dropped_at != BASE:
+        return ChoiceReason.FULL_COUNT
+    default = ChoiceReason.NO_ROOM if fate.is_dropped(steps) else ChoiceReason.ROOM_FOR_ALL
+    return reasons.get(item.item_id, default)
+
+
+def _summary_row(summary: Summary, applied: bool) -> SummaryRow:
+    return SummaryRow(
+        summary_id=summary.summary_id,
+        version=summary.version,
+        first_seq=summary.first_seq,
+        last_seq=summary.last_seq,
+        applied=applied,
     )

@@ -5,6 +5,7 @@ from typing import TypeAlias, final
 
 import attrs
 
+from jingwei.codec import DecodeReason
 from jingwei.events.turns import MalformedReason
 from jingwei.ids import EventId, ModelCallId, SessionId, ToolCallId, TurnId
 
@@ -57,12 +58,13 @@ class WriteReason(enum.Enum):
     TURN_NOT_TERMINATED = "turn_not_terminated"
     OPEN_CALLS = "open_calls"
     MISSING_REPLY = "missing_reply"
+    UNREADABLE = "unreadable"
 
 
 @final
 @attrs.frozen(kw_only=True)
 class WriteRefused:
-    """With this event the log could never project, whatever followed (L3).
+    """With this event the log could never project, or not even be read, whatever followed (L3).
 
     Attributes:
         rule: the number of the rule that the log would break, as `P4`.
@@ -73,6 +75,8 @@ class WriteRefused:
             the event would begin another.
         open_tool_calls: for P5, the tool calls of that turn without a result, in call order.
         open_model_calls: for P5, its model requests without a result, in order.
+        unreadable: for W5, why no reader takes the event's line; else None.
+        path: for W5, JSON Pointer of the value at fault inside the event; else None.
     """
 
     rule: str
@@ -82,6 +86,8 @@ class WriteRefused:
     turn_id: TurnId
     open_tool_calls: tuple[ToolCallId, ...] = ()
     open_model_calls: tuple[ModelCallId, ...] = ()
+    unreadable: DecodeReason | None = None
+    path: str | None = None
 
 
 WriteFailure: TypeAlias = LogFailure | WriteRefused

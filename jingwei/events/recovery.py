@@ -6,6 +6,8 @@ made here say just that, and the turn ends as cancelled. They are made only when
 one of them names the reason, so that a reader can tell them from what happened.
 """
 
+from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from typing import Final, final
 
 import attrs
@@ -15,13 +17,16 @@ from jingwei.events.records import (
     CustomEvent,
     DoneEvent,
     DoneStatus,
+    ErrorEvent,
     EventKind,
     ModelFailed,
     ModelFailureCategory,
+    ModelRequestEvent,
     ModelResult,
     ModelResultEvent,
     SessionEvent,
     SessionLog,
+    ToolCallEvent,
     ToolFailed,
     ToolFailureCategory,
     ToolResult,
@@ -91,14 +96,16 @@ def close_abandoned(
 
     No events for a log that projects as it is: whole, empty, or ending in a user message alone, which the
     next model call answers. Fails where the log is damaged in another way than by being cut off, as
-    `resume_writer` does; under `EarlierTurns.KEEP` only the last turn must be sound. Fails too where `ids`
-    gives an id that is used or blank. Linear, and pure: call it only when nobody writes the log any more.
+    `resume_writer` does. Under `EarlierTurns.KEEP` only L1, P2 and P3 must hold: a damaged last turn
+    that has no terminal gets the `custom` event and its `done` alone, so that `DamagedTurns.QUARANTINE`
+    leaves it out, and one that has its terminal gets nothing. Fails too where `ids` gives an id that is
+    used or blank. Linear, and pure: call it only when nobody writes the log any more.
     """
     resumed = resumed_log(session_id, log, earlier)
     if not isinstance(resumed, Resumed):
         return Failure(resumed)
     if resumed.damage is not None:
-        return Failure(resumed.damage)
+        return _ended(resumed.writer, log, ids)
     turn = resumed.writer.turn
     if turn is None or turn.state is TurnState.CLOSED or _waits_for_an_answer(turn, log):
         return Success(Closing(writer=resumed.writer))
@@ -114,15 +121,62 @@ def _closed_turn(
     writer: SessionWriter, turn: TurnSoFar, ids: IdSource
 ) -> Success[Closing] | Failure[WriteRefused]:
     tool_calls, model_calls = turn.open_tool_calls, turn.open_model_calls
-    kinds: tuple[EventKind, ...] = (
+    results: list[EventKind] = [
         *[ToolResultEvent(result=ToolResult(call_id=call, outcome=ABANDONED_CALL)) for call in tool_calls],
         *[ModelResultEvent(result=ModelResult(call_id=c, outcome=ABANDONED_REQUEST)) for c in model_calls],
-        CustomEvent(plugin=RECOVERY_PLUGIN, kind=RECOVERY_KIND, payload=_payload(turn)),
+    ]
+    called = {call: turn.tool_calls.get(call) for call in tool_calls}
+    return _written(writer, ids, turn.turn_id, results, _Open(tool_calls=called, model_calls=model_calls))
+
+
+def _ended(writer: SessionWriter, log: SessionLog, ids: IdSource) -> Success[Closing] | Failure[WriteRefused]:
+    """The end of a damaged turn where it has none: no result of its calls could stand (P4)."""
+    turn_id = log.events[-1].turn_id
+    backwards = takewhile(lambda event: event.turn_id == turn_id, reversed(log.events))
+    kinds = [event.kind for event in backwards][::-1]
+    if any(isinstance(kind, DoneEvent | ErrorEvent) for kind in kinds):
+        return Success(Closing(writer=writer))
+    called = dict[ToolCallId, str | None]()
+    asked = dict[ModelCallId, None]()
+    for kind in kinds:
+        if isinstance(kind, ToolCallEvent):
+            called.setdefault(kind.call.id, kind.call.name)
+        elif isinstance(kind, ToolResultEvent):
+            called.pop(kind.result.call_id, None)
+        elif isinstance(kind, ModelRequestEvent):
+            asked[kind.request.call_id] = None
+        elif isinstance(kind, ModelResultEvent):
+            asked.pop(kind.result.call_id, None)
+    # For the writer the turn is over; it is begun anew, to take these two events alone.
+    begun = attrs.evolve(writer, turn=TurnSoFar(turn_id=turn_id))
+    match _written(begun, ids, turn_id, [], _Open(tool_calls=called, model_calls=tuple(asked))):
+        case Success(closing):
+            return Success(attrs.evolve(closing, writer=attrs.evolve(closing.writer, turn=writer.turn)))
+        case Failure() as refused:
+            return refused
+
+
+@final
+@attrs.frozen(kw_only=True)
+class _Open:
+    """What a turn left open: tool calls in order, each with the tool's name, and model requests in order."""
+
+    tool_calls: Mapping[ToolCallId, str | None]
+    model_calls: tuple[ModelCallId, ...]
+
+
+def _written(
+    writer: SessionWriter, ids: IdSource, turn_id: TurnId, results: Iterable[EventKind], left: _Open
+) -> Success[Closing] | Failure[WriteRefused]:
+    """These events, what was closed and why, and the end."""
+    kinds: tuple[EventKind, ...] = (
+        *results,
+        CustomEvent(plugin=RECOVERY_PLUGIN, kind=RECOVERY_KIND, payload=_payload(left)),
         DoneEvent(status=DoneStatus.CANCELLED),
     )
     events = list[SessionEvent]()
     for kind in kinds:
-        match writer.offer(ids, turn.turn_id, kind):
+        match writer.offer(ids, turn_id, kind):
             case Success(written):
                 events.append(written.event)
                 writer = written.writer
@@ -130,26 +184,24 @@ def _closed_turn(
                 return Failure(refused)
     return Success(
         Closing(
-            turn_id=turn.turn_id,
+            turn_id=turn_id,
             events=tuple(events),
-            tool_calls=tool_calls,
-            model_calls=model_calls,
+            tool_calls=tuple(left.tool_calls),
+            model_calls=left.model_calls,
             writer=writer,
         )
     )
 
 
-def _payload(turn: TurnSoFar) -> Json:
+def _payload(left: _Open) -> Json:
     """What was closed, and why. Strings and a number only, so that it has a text whatever the ids hold."""
     return Json(
         canonical(
             {
                 "version": RECOVERY_VERSION,
                 "reason": ABANDONED,
-                "tool_calls": [
-                    {"id": call, "name": turn.tool_calls.get(call)} for call in turn.open_tool_calls
-                ],
-                "model_calls": list(turn.open_model_calls),
+                "tool_calls": [{"id": call, "name": name} for call, name in left.tool_calls.items()],
+                "model_calls": list(left.model_calls),
             }
         )
     )

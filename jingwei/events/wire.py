@@ -6,13 +6,14 @@ where an unread key could change what a model was told or a tool did (W1).
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final, final
+from typing import Final, cast, final
 
 import attrs
 
 from jingwei.codec import (
     Declarations,
     DecodeFailed,
+    DecodeReason,
     EncodeFailed,
     Line,
     RecordCodec,
@@ -20,6 +21,7 @@ from jingwei.codec import (
     lines_of,
     parse_line,
     problem_at,
+    utf8,
 )
 from jingwei.events.records import (
     ActionContext,
@@ -68,7 +70,20 @@ from jingwei.events.records import (
     ToolSucceeded,
     UserMessageEvent,
 )
-from jingwei.jsontext import JsonValue, NotCanonical, canonical, escaped, parse_pairs, utf8_bytes
+from jingwei.jsontext import (
+    Json,
+    JsonProblem,
+    JsonValue,
+    NotCanonical,
+    canonical,
+    escaped,
+    parse,
+    parse_canonical,
+    parse_pairs,
+    pointer,
+    shortened,
+    utf8_bytes,
+)
 from jingwei.limits import TOKENS_BOUND, Bound, LimitExceeded
 from jingwei.messages import wire as messages_wire
 from jingwei.messages.wire import request_text
@@ -191,6 +206,37 @@ def read_event(value: JsonValue) -> SessionEvent | RecordProblem:
     A value from elsewhere goes through `json_of` first, which refuses what JSON cannot hold.
     """
     return _CODEC.read(value, SessionEvent)
+
+
+def unreadable(event: SessionEvent) -> DecodeFailed | None:
+    """What `decode_log` would say of this event's line; None where it reads the event back, and equal.
+
+    (But that an artifact of `null` reads as none, as W1 has it.)
+
+    A record made in code may hold what no log does: half a surrogate pair, a negative number, a blank id of
+    a provider's call, JSON that is too deep where it stands, a `Json` whose text is not canonical. It has no
+    line and no offset: there is no log yet. The event is written and read once, but for the kinds that hold
+    texts alone, of which only UTF-8 is asked.
+    """
+    if isinstance(event.kind, _WORDS_ONLY) and 0 <= event.seq < TOKENS_BOUND:
+        ids = f"{event.event_id}{event.session_id}{event.turn_id}{event.generation_id}{event.message_id}"
+        if not isinstance(utf8(ids + _kind_text(event.kind)), EncodeFailed):
+            return None
+    for free, steps in _free_json(event.kind):
+        problem = _free_problem(free)
+        if problem is not None:
+            path = pointer(("kind", *steps)) + problem.path
+            return DecodeFailed(
+                reason=DecodeReason(problem.reason),
+                path=path,
+                expected=problem.expected,
+                actual=problem.actual,
+            )
+    # The fast door takes bytes only, which no half of a surrogate pair gets into; the others take any text.
+    text = event_text(event)
+    line = Line(text=text, number=1, byte_offset=0)
+    read = _read_slowly(line) if isinstance(utf8(text), EncodeFailed) else _read_line(line)
+    return attrs.evolve(read, line=None, byte_offset=None) if isinstance(read, DecodeFailed) else None
 
 
 def encode_event(event: SessionEvent) -> Outcome[bytes, EncodeFailed]:
@@ -323,6 +369,10 @@ def _read_line(line: Line) -> _Read | DecodeFailed:
         exact = _CODEC.read_exact(pairs, SessionEvent)
         if exact is not None:
             return _Read(event=exact, bytes_at_most=utf8_bytes(line.text))
+    return _read_slowly(line)
+
+
+def _read_slowly(line: Line) -> _Read | DecodeFailed:
     found = parse_line(line)
     if isinstance(found, DecodeFailed):
         return found
@@ -330,3 +380,49 @@ def _read_line(line: Line) -> _Read | DecodeFailed:
     if isinstance(event, RecordProblem):
         return problem_at(line, event)
     return _Read(event=event, bytes_at_most=event_bytes(event))
+
+
+# --- what a record made in code may hold ------------------------------------------------------------
+
+_WORDS_ONLY: Final = (
+    UserMessageEvent,
+    AssistantDelta,
+    AssistantReply,
+    ToolResultEvent,
+    StageProgress,
+    ModeDecided,
+    ErrorEvent,
+)
+"""The kinds whose every value is a text, a word of a closed list, or true or false."""
+
+
+def _free_json(
+    value: object, steps: tuple[str | int, ...] = ()
+) -> Iterator[tuple[Json, tuple[str | int, ...]]]:
+    """The free JSON inside a record, with its place, in document order."""
+    if isinstance(value, Json):
+        yield value, steps
+    elif isinstance(value, tuple):
+        for index, one in enumerate(cast("tuple[object, ...]", value)):
+            yield from _free_json(one, (*steps, index))
+    elif attrs.has(cls := type(value)):
+        for field in attrs.fields(cls):
+            yield from _free_json(getattr(value, field.name), (*steps, field.name))
+
+
+def _free_problem(free: Json) -> JsonProblem | None:
+    plain = not isinstance(utf8(free.text), EncodeFailed)
+    if plain and not isinstance(parse_canonical(free.text), NotCanonical):
+        return None
+    value = parse(free.text)
+    if isinstance(value, JsonProblem):
+        return value
+    if canonical(value) == free.text:
+        return None
+    return JsonProblem(
+        reason=DecodeReason.INVALID_JSON.value,
+        offset=0,
+        path="",
+        expected="canonical JSON",
+        actual=shortened(free.text),
+    )

@@ -5,8 +5,8 @@ The writer asks the same turn table as the projection (`step`), and what the pro
 a turn it asks at the first event that makes the end impossible: a terminal while a call is open, and a
 reply while a call is open, since no result may follow the reply (P4).
 
-Bounds are no rule of writing: they are the reader's choice (P1). Nor is it asked whether an event has a
-line, which `encode_event` says.
+A new event must have a line that reads back as this event (W5, W6): one that has none would make the whole
+log unreadable. Bounds are no rule of writing: they are the reader's choice (P1).
 """
 
 import enum
@@ -32,6 +32,7 @@ from jingwei.events.records import (
     ToolResultEvent,
 )
 from jingwei.events.turns import MalformedReason, TurnState, step
+from jingwei.events.wire import unreadable
 from jingwei.ids import (
     EventId,
     GenerationId,
@@ -135,7 +136,8 @@ class SessionWriter:
     """How far a log has been written: what the next event is held against, and none of the log's text.
 
     Immutable: each written event gives another writer that shares nearly all of this one, so that a host
-    may try an event and drop the answer. Time and memory an event are those of one look-up of its ids.
+    may try an event and drop the answer. Memory an event is that of one look-up of its ids; time is that, and
+    one writing and reading of the event where it holds more than texts.
     Made by `start_writer` and `resume_writer`.
 
     Attributes:
@@ -169,7 +171,9 @@ class SessionWriter:
         """The event that records this, and the writer behind it; or the rule that forbids it (L3).
 
         An event of another turn than the last begins that turn. A complete reply without a message id is
-        given one by `ids`. Pure: nothing is stored, and this writer stays as it was.
+        given one by `ids`. What the writer takes, `decode_log` reads back, and equal; an event that no
+        reader takes is `UNREADABLE`, after all other rules. Pure: nothing is stored, and this writer stays
+        as it was.
         """
         seq = self.next_seq
         if message_id is None and isinstance(kind, AssistantReply):
@@ -186,6 +190,10 @@ class SessionWriter:
         after = _taken(self, event)
         if isinstance(after, WriteRefused):
             return Failure(after)
+        unread = unreadable(event)
+        if unread is not None:
+            refused = _refused(event, WriteReason.UNREADABLE)
+            return Failure(attrs.evolve(refused, unreadable=unread.reason, path=unread.path))
         return Success(Written(event=event, writer=after))
 
 
@@ -215,7 +223,7 @@ def resume_writer(
 
     Fails with the first violation of L1, else with the first event that could not have been written.
     Under `EarlierTurns.KEEP` damaged turns are passed over; where the last turn is one, it counts as
-    closed. Linear.
+    closed. What the log holds is not asked to be readable: it has been read. Linear.
     """
     resumed = resumed_log(session_id, log, earlier)
     return Success(resumed.writer) if isinstance(resumed, Resumed) else Failure(resumed)
@@ -261,6 +269,7 @@ _RULES: Final[Mapping[MalformedReason | WriteReason, str]] = MappingProxyType(
         WriteReason.TURN_NOT_TERMINATED: "P5",
         WriteReason.OPEN_CALLS: "P5",
         WriteReason.MISSING_REPLY: "P6",
+        WriteReason.UNREADABLE: "W5",
     }
 )
 """The rule that the log would break."""

@@ -406,7 +406,8 @@ class Walk:
     def _closed(self, turn: OpenTurn, *, is_last: bool) -> _Closed | ProjectionFailure:
         missing = turn.missing_reply(self._config)
         unconfirmed = turn.unconfirmed(is_last=is_last)
-        damaged = turn.damaged or missing is not None or (unconfirmed is not None and not is_last)
+        may_go_on = is_last and unconfirmed is not None and unconfirmed.unterminated
+        damaged = turn.damaged or missing is not None or (unconfirmed is not None and not may_go_on)
         if self._quarantines and damaged:
             return _Closed(turn=turn.quarantined(), omitted=turn.all_omitted())
         return unconfirmed or missing or self._kept(turn)

@@ -8,9 +8,11 @@ import attrs
 
 from jingwei.events.failures import LogFailure
 from jingwei.events.log import log_violations
-from jingwei.events.records import AssistantReply, SessionEvent, SessionLog
+from jingwei.events.records import SessionEvent, SessionLog
+from jingwei.events.recovery import close_abandoned
 from jingwei.events.turns import MalformedReason
-from jingwei.events.wire import log_bytes
+from jingwei.events.wire import log_bytes, session_log
+from jingwei.events.writer import EarlierTurns, NumberedIds
 from jingwei.ids import EventId, SessionId, TurnId
 from jingwei.limits import Bound, LimitExceeded
 from jingwei.messages.failures import ArgumentsNotObject
@@ -83,14 +85,16 @@ class Warned:
 
 @final
 class WayOut(enum.Enum):
-    """How a log can be used again; neither changes what was recorded.
+    """How a log can be used again; none of the ways changes what was recorded.
 
     `CONFIGURATION`: under `Diagnosis.admits` it projects as it is. `CLOSE_ABANDONED`: nothing is wrong but
-    that its last turn was cut off, which `close_abandoned` closes with further events.
+    that its last turn was cut off, which `close_abandoned` closes with further events, told
+    `Diagnosis.earlier_turns`. `CLOSE_THEN_CONFIGURATION`: the same, and then `Diagnosis.admits_closed`.
     """
 
     CONFIGURATION = "configuration"
     CLOSE_ABANDONED = "close_abandoned"
+    CLOSE_THEN_CONFIGURATION = "close_then_configuration"
 
 
 @final
@@ -105,13 +109,19 @@ class Diagnosis:
         admits: the configuration under which the log projects, where the host may choose one; None
             for a log without violations, and for one that no choice admits. It leaves damaged turns out
             (P14) only where nothing else admits the log.
-        way_out: which of the two ways out there is; None where there is nothing wrong, or no way.
+        way_out: which way out there is; None where there is nothing wrong, or no way.
+        earlier_turns: what `close_abandoned` must be told to close the last turn: `KEEP` where damage stays
+            in the log; None where the way out closes nothing.
+        admits_closed: as `admits`, for the log with the last turn closed; None where the closed log has no
+            violations. Bounds are those for event ids that begin with `recovered_`.
     """
 
     violations: tuple[Violation, ...]
     warnings: tuple[Warned, ...]
     admits: ProjectionConfig | None
     way_out: WayOut | None
+    earlier_turns: EarlierTurns | None
+    admits_closed: ProjectionConfig | None
 
 
 def diagnose(session_id: SessionId, log: SessionLog, config: ProjectionConfig = DEFAULT_CONFIG) -> Diagnosis:
@@ -122,18 +132,26 @@ def diagnose(session_id: SessionId, log: SessionLog, config: ProjectionConfig = 
     so no further rule applies to its events. What the configuration admits is no violation: under
     quarantine (P14) a turn that is left out is not listed.
     """
-    survey = _Survey(session_id, config)
-    survey.whole_log(config_failure(session_id, config))
-    survey.whole_log(log_limit_failure(log, config))
-    physical = list(log_violations(session_id, log.events))
-    for failure in physical:
-        survey.at(log.events[failure.physical_index], failure)
-    offending = {failure.physical_index for failure in physical}
-    sound = [event for index, event in enumerate(log.events) if index not in offending]
-    runs = list(runs_of(sound))
-    for index, run in enumerate(runs):
-        survey.run(run, is_last=index == len(runs) - 1)
-    return survey.diagnosis(log)
+    survey = _surveyed(session_id, log, config)
+    admits = survey.admitting(log)
+    way_out = None if admits is None else WayOut.CONFIGURATION
+    earlier, admits_closed = None, None
+    closable = _closable(session_id, log) if survey.violations and admits is None else None
+    if closable is not None:
+        after = _surveyed(session_id, closable.log, config)
+        admits_closed = after.admitting(closable.log)
+        if not after.violations or admits_closed is not None:
+            earlier = closable.earlier
+            closed = admits_closed is None
+            way_out = WayOut.CLOSE_ABANDONED if closed else WayOut.CLOSE_THEN_CONFIGURATION
+    return Diagnosis(
+        violations=tuple(survey.violations),
+        warnings=tuple(survey.warnings),
+        admits=admits,
+        way_out=way_out,
+        earlier_turns=earlier,
+        admits_closed=admits_closed,
+    )
 
 
 def rule_of(failure: ProjectionFailure) -> str:
@@ -156,6 +174,45 @@ def rule_of(failure: ProjectionFailure) -> str:
 
 def _log_rule(_failure: LogFailure) -> str:
     return "L1"
+
+
+def _surveyed(session_id: SessionId, log: SessionLog, config: ProjectionConfig) -> "_Survey":
+    survey = _Survey(session_id, config)
+    survey.whole_log(config_failure(session_id, config))
+    survey.whole_log(log_limit_failure(log, config))
+    physical = list(log_violations(session_id, log.events))
+    for failure in physical:
+        survey.at(log.events[failure.physical_index], failure)
+    offending = {failure.physical_index for failure in physical}
+    sound = [event for index, event in enumerate(log.events) if index not in offending]
+    runs = list(runs_of(sound))
+    for index, run in enumerate(runs):
+        survey.run(run, is_last=index == len(runs) - 1)
+    return survey
+
+
+@final
+@attrs.frozen(kw_only=True)
+class _Closable:
+    """A log with its last turn closed, and what `close_abandoned` was told."""
+
+    log: SessionLog
+    earlier: EarlierTurns
+
+
+def _closable(session_id: SessionId, log: SessionLog) -> _Closable | None:
+    """The log as it is after its last turn is closed, where that takes further events (L4)."""
+    prefix = "recovered_"
+    if any(event.event_id.startswith(prefix) for event in log.events):
+        prefix += "_" * max([len(event.event_id) for event in log.events])  # then no id can be used
+    for earlier in (EarlierTurns.REJECT, EarlierTurns.KEEP):
+        match close_abandoned(session_id, log, NumberedIds(prefix=prefix), earlier):
+            case Success(closing):
+                if closing.events:
+                    return _Closable(log=session_log([*log.events, *closing.events]), earlier=earlier)
+            case Failure():
+                continue
+    return None
 
 
 @final
@@ -241,19 +298,11 @@ class _Survey:
                 Warned(failure=broken, seq=call.seq, event_id=call.event_id, turn_id=call.turn_id)
             )
 
-    def diagnosis(self, log: SessionLog) -> Diagnosis:
-        failures = [violation.failure for violation in self.violations]
-        admits = self.admitting(log, failures) if failures else None
-        way_out = None if admits is None else WayOut.CONFIGURATION
-        return Diagnosis(
-            violations=tuple(self.violations),
-            warnings=tuple(self.warnings),
-            admits=admits,
-            way_out=WayOut.CLOSE_ABANDONED if was_cut_off(log, failures) else way_out,
-        )
-
-    def admitting(self, log: SessionLog, failures: Sequence[ProjectionFailure]) -> ProjectionConfig | None:
+    def admitting(self, log: SessionLog) -> ProjectionConfig | None:
         """The host's choices lift bounds, admit missing replies and leave damaged turns out; no more."""
+        failures = [violation.failure for violation in self.violations]
+        if not failures:
+            return None
         if any(isinstance(failure, InvalidConfig) for failure in failures):
             return None
         wider = attrs.evolve(
@@ -279,19 +328,6 @@ class _Survey:
 
 def is_damaged(failures: Sequence[ProjectionFailure], *, is_last: bool) -> bool:
     """Whether quarantine leaves out the turn of these failures (P14): not a last one that may go on."""
-    return any(not (is_last and isinstance(failure, Unconfirmed)) for failure in failures)
-
-
-def was_cut_off(log: SessionLog, failures: Sequence[ProjectionFailure]) -> bool:
-    """Whether nothing is wrong but that the last turn has no end yet, and it can still have one.
-
-    A turn whose reply stands before the result of a call cannot: nothing may answer the call any more (P4).
-    """
-    match failures:
-        case [Unconfirmed(turn_id=turn_id, unterminated=True) as cut] if turn_id == log.events[-1].turn_id:
-            replied = any(
-                isinstance(event.kind, AssistantReply) for event in log.events if event.turn_id == turn_id
-            )
-            return not (replied and (cut.open_tool_calls or cut.open_model_calls))
-        case _:
-            return False
+    return any(
+        not (is_last and isinstance(failure, Unconfirmed) and failure.unterminated) for failure in failures
+    )

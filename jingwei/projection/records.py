@@ -25,7 +25,10 @@ class LegacyReplies(enum.Enum):
 
 @final
 class DamagedTurns(enum.Enum):
-    """What to do with a turn that breaks P4, P5 or P6, and whose log would have no projection for it."""
+    """What to do with a turn that breaks P4, P5 or P6, and whose log would have no projection for it.
+
+    A last turn that breaks P5 and has no terminal may go on, and is never left out (P14).
+    """
 
     REJECT = "reject"
     QUARANTINE = "quarantine"

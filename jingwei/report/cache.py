@@ -34,6 +34,8 @@ class PrefixChange(enum.Enum):
     """What stood in the request is left out now, or the other way round."""
     CONDENSED = "condensed"
     """A result that stood in full is condensed now, or the other way round."""
+    SUMMARIZED = "summarized"
+    """A summary stands for turns that stood in full, or no longer does."""
     HISTORY = "history"
     """The same turns say something else: the log was not only appended to."""
     ITEMS = "items"

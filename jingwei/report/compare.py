@@ -78,6 +78,8 @@ def _effect(previous: BuildReport, report: BuildReport, common: int) -> PrefixCh
     turn = _first_turn(previous, report)  # one that came back may stand where current stood
     if turn is not None:
         return turn
+    if previous.summary_digest != report.summary_digest:
+        return PrefixChange.SUMMARIZED
     if common < behind_history:
         return PrefixChange.HISTORY
     if enveloped or report.items_digest is not None:
@@ -128,6 +130,8 @@ def _done(row: ExchangeRow | None) -> tuple[ReductionKind | None, PreviewPolicy 
 
 
 def _between(was: ReductionKind | None, becomes: ReductionKind | None) -> PrefixChange:
+    if ReductionKind.SUMMARIZED in {was, becomes}:
+        return PrefixChange.SUMMARIZED
     left_out = ReductionKind.DROPPED in {was, becomes}
     return PrefixChange.CUT_MOVED if left_out else PrefixChange.CONDENSED
 

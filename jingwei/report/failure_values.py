@@ -11,6 +11,7 @@ from jingwei.events.failures import (
     WrongSequence,
     WrongSession,
 )
+from jingwei.items.failures import InvalidItem
 from jingwei.jsontext import JsonValue
 from jingwei.limits import LimitExceeded
 from jingwei.messages.failures import InterruptedToolGroup, ShapeFailure, UnmatchedToolResult
@@ -34,6 +35,7 @@ from jingwei.report.failures import (
 )
 from jingwei.report.records import BuildReport
 from jingwei.report.wire import report_value
+from jingwei.results.failures import ViewContradiction
 from jingwei.selection.records import InvalidPlan
 
 JsonObject: TypeAlias = dict[str, JsonValue]
@@ -86,6 +88,8 @@ def write_failure_value(failure: WriteFailure) -> JsonObject:
         "turn_id": failure.turn_id,
         "open_tool_calls": list(failure.open_tool_calls),
         "open_model_calls": list(failure.open_model_calls),
+        "unreadable": None if failure.unreadable is None else failure.unreadable.value,
+        "path": failure.path,
     }
 
 
@@ -145,6 +149,16 @@ def build_failure_value(failure: BuildFailure) -> JsonObject:
             return {"kind": "ShapeInvalid", "error": shape_failure_value(failure.error)}
         case InvalidPlan():
             return {"kind": "InvalidPlan", "step": failure.step, "reason": failure.reason.value}
+        case InvalidItem():
+            return item_failure_value(failure)
+        case ViewContradiction():
+            return {
+                "kind": "ViewContradiction",
+                "turn_id": failure.turn_id,
+                "source_event": failure.source_event,
+                "recorded_by": failure.recorded_by,
+                "reason": failure.reason.value,
+            }
         case InvalidInput():
             facts: JsonObject = {"reason": failure.reason.value, "path": failure.path}
         case UnverifiedCount():
@@ -162,6 +176,17 @@ def build_failure_value(failure: BuildFailure) -> JsonObject:
         case _:
             assert_never(failure)
     return {"kind": type(failure).__name__, **facts, **_reported(failure.report)}
+
+
+def item_failure_value(failure: InvalidItem) -> JsonObject:
+    """An item that no budget could make right (S1)."""
+    return {
+        "kind": "InvalidItem",
+        "item_id": failure.item_id,
+        "field": failure.field,
+        "reason": failure.reason.value,
+        "actual": failure.actual,
+    }
 
 
 def _reported(report: BuildReport | None) -> JsonObject:

@@ -5,9 +5,11 @@ from typing import TypeAlias, final
 
 import attrs
 
+from jingwei.items.failures import InvalidItem
 from jingwei.limits import LimitExceeded
 from jingwei.messages.failures import ShapeFailure
 from jingwei.report.records import BuildReport
+from jingwei.results.failures import ViewContradiction
 from jingwei.selection.records import InvalidPlan
 
 
@@ -34,6 +36,9 @@ class InvalidInputReason(enum.Enum):
     GROUP_OUT_OF_ORDER = "group_out_of_order"
     GROUP_WITHOUT_SOURCES = "group_without_sources"
     GROUP_SHAPE = "group_shape"
+    SUMMARY_OF_ANOTHER_SESSION = "summary_of_another_session"
+    SUMMARY_NOT_ACTIVE = "summary_not_active"
+    SUMMARY_OF_UNKNOWN_TURN = "summary_of_unknown_turn"
     ZERO_COUNT = "zero_count"
 
 
@@ -152,6 +157,8 @@ class SurvivalBroken:
 
 BuildFailure: TypeAlias = (
     InvalidInput
+    | InvalidItem
+    | ViewContradiction
     | UnverifiedCount
     | LimitExceeded
     | ShapeInvalid

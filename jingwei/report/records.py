@@ -2,22 +2,30 @@
 
 import enum
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import assert_never, final
 
 import attrs
 
-from jingwei.ids import EventId, ProviderCallId, SessionId, TurnId
+from jingwei.ids import EventId, ItemId, ProviderCallId, SessionId, SummaryId, TurnId
+from jingwei.items.records import ItemKind, ItemSource, Tier
 from jingwei.projection.records import TurnSources
 from jingwei.report.cache import CachePlan
 from jingwei.request.records import BuildLimits, ContextBudget, ContextTarget, TokenCount
 from jingwei.selection.records import (
+    ChoiceReason,
     CondenseExchange,
+    CondenseItem,
     CondenseTurn,
     DropExchange,
+    DropItem,
     DropTurn,
     PreviewPolicy,
     Reduction,
-    TurnReduction,
+    ReplaceTurnsBySummary,
+    Selection,
+    SummarizedTurn,
+    TurnEnd,
 )
 from jingwei.selection.search import Search
 
@@ -69,10 +77,11 @@ class Attempt:
 
 @final
 class ReductionKind(enum.Enum):
-    """What was done to a turn or an exchange; the value is its name on the wire."""
+    """What was done to a turn, an exchange or an item; the value is its name on the wire."""
 
     DROPPED = "dropped"
     CONDENSED = "condensed"
+    SUMMARIZED = "summarized"
 
 
 @final
@@ -87,6 +96,8 @@ class TurnRow:
         protected: whether it was pinned.
         reduction: what was done to it; None when nothing.
         policy: what counted as large; None unless it was condensed.
+        summary_id: the summary that stands for it; None unless it was summarized.
+        viewed: whether its exchanges are sent as views (T7), and not as the log recorded them.
     """
 
     turn_id: TurnId
@@ -95,6 +106,8 @@ class TurnRow:
     protected: bool
     reduction: ReductionKind | None
     policy: PreviewPolicy | None = None
+    summary_id: SummaryId | None = None
+    viewed: bool = False
 
 
 @final
@@ -111,42 +124,51 @@ class TurnLedger:
         pinned: turns that no plan could name, in the order of the turns.
         reductions: what was done, in the order of the turns, one a turn: a turn that was condensed and
             then dropped was dropped.
+        viewed: turns whose exchanges are sent as views (T7), in the order of the turns.
     """
 
     sources: Sequence[TurnSources]
     pinned: tuple[TurnId, ...]
-    reductions: Sequence[TurnReduction]
+    reductions: Sequence[TurnEnd]
+    viewed: tuple[TurnId, ...] = ()
 
     @property
     def rows(self) -> tuple[TurnRow, ...]:
         """One row a turn, in order; linear in the history."""
-        pinned = frozenset(self.pinned)
+        pinned, viewed = frozenset(self.pinned), frozenset(self.viewed)
         done = {reduction.turn_id: reduction for reduction in self.reductions}
         return tuple(
-            [_turn_row(turn, done.get(turn.turn_id), turn.turn_id in pinned) for turn in self.sources]
+            [
+                _turn_row(turn, done.get(turn.turn_id), turn.turn_id in pinned, turn.turn_id in viewed)
+                for turn in self.sources
+            ]
         )
 
 
-def _turn_row(turn: TurnSources, reduction: TurnReduction | None, protected: bool) -> TurnRow:
+def _turn_row(turn: TurnSources, reduction: TurnEnd | None, protected: bool, viewed: bool) -> TurnRow:
     return TurnRow(
         turn_id=turn.turn_id,
         source_events=turn.source_events,
-        retained=not isinstance(reduction, DropTurn),
+        retained=not isinstance(reduction, DropTurn | SummarizedTurn),
         protected=protected,
         reduction=kind_of(reduction),
         policy=reduction.policy if isinstance(reduction, CondenseTurn) else None,
+        summary_id=reduction.summary_id if isinstance(reduction, SummarizedTurn) else None,
+        viewed=viewed,
     )
 
 
-def kind_of(reduction: Reduction | None) -> ReductionKind | None:
+def kind_of(reduction: Reduction | SummarizedTurn | None) -> ReductionKind | None:
     """What a reduction does; None for none."""
     match reduction:
         case None:
             return None
-        case DropTurn() | DropExchange():
+        case DropTurn() | DropExchange() | DropItem():
             return ReductionKind.DROPPED
-        case CondenseTurn() | CondenseExchange():
+        case CondenseTurn() | CondenseExchange() | CondenseItem():
             return ReductionKind.CONDENSED
+        case SummarizedTurn() | ReplaceTurnsBySummary():
+            return ReductionKind.SUMMARIZED
         case _:
             assert_never(reduction)
 
@@ -167,6 +189,62 @@ class ExchangeRow:
     retained: bool
     reduction: ReductionKind | None
     policy: PreviewPolicy | None = None
+
+
+@final
+@attrs.frozen(kw_only=True)
+class ItemRow:
+    """What became of one context item, and why (S7).
+
+    Attributes:
+        item_id: the item.
+        kind: what it is.
+        tier: the tier that counted.
+        source: who wrote it.
+        source_ref: the host's reference to the original.
+        source_events: events of the log that it comes from.
+        recall_score: its relevance, as the host gave it.
+        retained: whether it stands in the last counted candidate, in full or condensed.
+        protected: whether it had to.
+        reduction: what was done to it; None when nothing.
+        reason: why it is in the request, or is not.
+        full_cost: tokens of its line in full, from an additive counter (C6); None from any other.
+        cost: the same of what is sent of it: less where it is condensed, 0 where it is left out.
+    """
+
+    item_id: ItemId
+    kind: ItemKind
+    tier: Tier
+    source: ItemSource
+    source_ref: str | None
+    source_events: tuple[EventId, ...]
+    recall_score: Fraction
+    retained: bool
+    protected: bool
+    reduction: ReductionKind | None
+    reason: ChoiceReason
+    full_cost: int | None
+    cost: int | None
+
+
+@final
+@attrs.frozen(kw_only=True)
+class SummaryRow:
+    """One summary that could stand for turns, and whether it does (S8).
+
+    Attributes:
+        summary_id: the summary.
+        version: its version.
+        first_seq: the first event that it covers.
+        last_seq: the last one.
+        applied: whether it stands in the last counted candidate, instead of its turns.
+    """
+
+    summary_id: SummaryId
+    version: int
+    first_seq: int
+    last_seq: int
+    applied: bool
 
 
 @final
@@ -221,6 +299,9 @@ class BuildReport:
         exchanges: every finished tool group of the running turn, in order; None unless the host let them
             be candidates (R6).
         cache: how the request continues the previous one (B9); None without a previous report.
+        items: every context item, in the order of the envelope; None without any.
+        summaries: every summary that could stand for turns; None without any.
+        selection: the choice of a strategy by value, with the state for the next one (R3); None otherwise.
     """
 
     algorithm_version: int
@@ -245,3 +326,6 @@ class BuildReport:
     marks: ReportedMarks | None = None
     exchanges: tuple[ExchangeRow, ...] | None = None
     cache: CachePlan | None = None
+    items: tuple[ItemRow, ...] | None = None
+    summaries: tuple[SummaryRow, ...] | None = None
+    selection: Selection | None = None

@@ -3,6 +3,8 @@
 from typing import Final, assert_never
 
 from jingwei.codec import Declarations, DecodeFailed, EncodeFailed, RecordCodec, RecordProblem, problem_at
+from jingwei.ids import SummaryId
+from jingwei.items.records import ItemKind, ItemSource, Tier
 from jingwei.jsontext import JsonValue
 from jingwei.outcome import Outcome
 from jingwei.projection.records import TurnSources
@@ -11,10 +13,12 @@ from jingwei.report.records import (
     Attempt,
     BuildReport,
     ExchangeRow,
+    ItemRow,
     MessageRole,
     ReductionKind,
     ReportedMarks,
     SentMessage,
+    SummaryRow,
     TurnLedger,
     TurnRow,
 )
@@ -29,10 +33,15 @@ from jingwei.request.records import (
 )
 from jingwei.selection.records import (
     DEFAULT_PREVIEW,
+    ChoiceReason,
+    ChoiceRow,
     CondenseTurn,
     DropTurn,
     PreviewPolicy,
-    TurnReduction,
+    Selection,
+    SelectionState,
+    SummarizedTurn,
+    TurnEnd,
 )
 from jingwei.selection.search import Search
 
@@ -48,18 +57,32 @@ def declare_inputs(wire: Declarations) -> None:
 def declare(wire: Declarations) -> None:
     """The wire form of a report, and of what it is made of."""
     declare_inputs(wire)
-    wire.enums(MessageRole, ReductionKind, PrefixChange)
+    wire.enums(MessageRole, ReductionKind, PrefixChange, ItemKind, ItemSource, Tier, ChoiceReason)
     wire.record(TokenBreakdown, strict=True)
     wire.record(TokenCount, strict=True)
     wire.record(Attempt, strict=True)
     wire.record(SentMessage, strict=True)
     wire.record(PreviewPolicy, strict=True, required=("inline_bytes", "preview_bytes"))
-    wire.record(TurnRow, strict=True)
+    wire.record(TurnRow, strict=True, unless_default=("viewed",))
     wire.rows(TurnLedger, TurnRow, lambda ledger: ledger.rows, _ledger)
     wire.record(ExchangeRow, strict=True)
     wire.record(ReportedMarks, strict=True)
     wire.record(CachePlan, strict=True)
-    wire.record(BuildReport, strict=True, always=("marks", "exchanges", "cache"))
+    wire.record(ItemRow, strict=True)
+    wire.record(SummaryRow, strict=True)
+    declare_selection(wire)
+    wire.record(
+        BuildReport,
+        strict=True,
+        always=("marks", "exchanges", "cache", "items", "summaries", "selection"),
+    )
+
+
+def declare_selection(wire: Declarations) -> None:
+    """The wire form of a choice by value; its enums are declared."""
+    wire.record(ChoiceRow, strict=True)
+    wire.record(SelectionState, strict=True)
+    wire.record(Selection, strict=True)
 
 
 def _ledger(rows: tuple[TurnRow, ...]) -> TurnLedger:
@@ -67,10 +90,11 @@ def _ledger(rows: tuple[TurnRow, ...]) -> TurnLedger:
         sources=tuple([TurnSources(turn_id=row.turn_id, source_events=row.source_events) for row in rows]),
         pinned=tuple([row.turn_id for row in rows if row.protected]),
         reductions=tuple([done for row in rows if (done := _reduction(row)) is not None]),
+        viewed=tuple([row.turn_id for row in rows if row.viewed]),
     )
 
 
-def _reduction(row: TurnRow) -> TurnReduction | None:
+def _reduction(row: TurnRow) -> TurnEnd | None:
     match row.reduction:
         case None:
             return None
@@ -78,6 +102,8 @@ def _reduction(row: TurnRow) -> TurnReduction | None:
             return DropTurn(turn_id=row.turn_id)
         case ReductionKind.CONDENSED:
             return CondenseTurn(turn_id=row.turn_id, policy=row.policy or DEFAULT_PREVIEW)
+        case ReductionKind.SUMMARIZED:
+            return SummarizedTurn(turn_id=row.turn_id, summary_id=row.summary_id or SummaryId(""))
         case _:
             assert_never(row.reduction)
 

@@ -10,7 +10,7 @@ from jingwei.outcome import Failure, Outcome, Success
 from jingwei.request.counting import AdditiveCounter
 from jingwei.selection.condense import condensed_turn
 from jingwei.selection.costs import is_smaller
-from jingwei.selection.exchanges import exchange_steps
+from jingwei.selection.item_steps import tail_steps
 from jingwei.selection.records import (
     DEFAULT_PREVIEW,
     Candidate,
@@ -85,7 +85,7 @@ class CondenseThenDrop:
         return "condense_then_drop"
 
     def plan(self, candidates: Sequence[Candidate], room: Room) -> Plan:
-        """No base; condensing steps, dropping steps, and last those over the running turn (R6).
+        """No base; condensing steps, dropping steps, those over items, and over the running turn (R6).
 
         Linear in the groups of the history; only texts that may be large are read.
         """
@@ -93,9 +93,7 @@ class CondenseThenDrop:
         newest = _newest(room, self.keep_newest)
         shortened = [turn for turn in turns if turn.position < newest and self._shortens(turn, room)]
         dropped = [PlanStep(reductions=(DropTurn(turn_id=turn.turn_id),)) for turn in turns]
-        return Plan(
-            steps=(*self._batches(shortened), *dropped, *exchange_steps(candidates, room, self.policy))
-        )
+        return Plan(steps=(*self._batches(shortened), *dropped, *tail_steps(candidates, room, self.policy)))
 
     def _shortens(self, candidate: TurnCandidate, room: Room) -> bool:
         """Whether the turn has large results, and its previews cost less by each measure (R4)."""

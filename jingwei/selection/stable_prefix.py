@@ -16,9 +16,9 @@ from jingwei.persistent import Vector
 from jingwei.projection.records import ProjectedTurn
 from jingwei.request.counting import AdditiveCounter
 from jingwei.selection.costs import summed_cost
-from jingwei.selection.exchanges import exchange_steps
+from jingwei.selection.item_steps import tail_steps
 from jingwei.selection.records import Candidate, Plan, PrefixMarks, Room
-from jingwei.selection.views import exchange_candidates, oldest_first
+from jingwei.selection.views import oldest_first
 
 LOW_TENTHS: Final = 7
 """The low mark by default, in tenths of the high one (R2): a move that frees less comes back sooner."""
@@ -164,5 +164,4 @@ def _planned(strategy: StablePrefix, candidates: Sequence[Candidate], room: Room
         moves=fold.moves,
         kept_cost=fold.kept_cost,
     )
-    tail = exchange_steps(exchange_candidates(candidates), room)
-    return oldest_first(candidates, tail, cut=fold.cut, marks=marks)
+    return oldest_first(candidates, tail_steps(candidates, room), cut=fold.cut, marks=marks)

@@ -5,9 +5,9 @@ from typing import Final, Protocol, final
 
 import attrs
 
-from jingwei.selection.exchanges import exchange_steps
+from jingwei.selection.item_steps import tail_steps
 from jingwei.selection.records import Candidate, Plan, Room
-from jingwei.selection.views import exchange_candidates, oldest_first
+from jingwei.selection.views import oldest_first
 
 
 class Strategy(Protocol):
@@ -32,7 +32,8 @@ class Strategy(Protocol):
 class OldestTurnFirst:
     """Drop unpinned turns, oldest to newest, one a step: the seeds' default (algorithm 1).
 
-    Where the host let exchanges of the running turn be candidates (R6), their steps come last.
+    Then context items go (S3), and where the host let exchanges of the running turn be candidates (R6),
+    their steps come last.
     """
 
     @property
@@ -42,7 +43,7 @@ class OldestTurnFirst:
 
     def plan(self, candidates: Sequence[Candidate], room: Room) -> Plan:
         """No base, and one step a turn in the order given; what is not looked at costs nothing."""
-        return oldest_first(candidates, exchange_steps(exchange_candidates(candidates), room))
+        return oldest_first(candidates, tail_steps(candidates, room))
 
 
 OLDEST_TURN_FIRST: Final = OldestTurnFirst()

@@ -20,10 +20,12 @@ from jingwei.selection.records import (
     Candidate,
     DropTurn,
     ExchangeCandidate,
+    ItemCandidate,
     Plan,
     PlanStep,
     PrefixMarks,
     Reduction,
+    SummaryCandidate,
     TurnCandidate,
     TurnReduction,
 )
@@ -89,17 +91,21 @@ class Spared:
 @final
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class Candidates(View[Candidate]):
-    """Turns that may be left out, oldest first, then exchanges of the running turn where the host let them.
+    """Turns that may be left out, oldest first, then everything else that may.
 
     Attributes:
         turns: the whole history.
         spared: turns that are no candidates.
-        exchanges: all finished exchanges but the last (R6).
+        exchanges: all finished exchanges of the running turn but the last, where the host let them (R6).
+        items: context items that are neither required nor pinned (S3), in their order.
+        summaries: summaries that may stand for turns (S8), oldest first.
     """
 
     turns: Vector[ProjectedTurn]
     spared: Spared
     exchanges: tuple[ExchangeCandidate, ...] = ()
+    items: tuple[ItemCandidate, ...] = ()
+    summaries: tuple[SummaryCandidate, ...] = ()
 
     @property
     def turn_count(self) -> int:
@@ -116,17 +122,19 @@ class Candidates(View[Candidate]):
 
     @override
     def __len__(self) -> int:
-        return self.turn_count + len(self.exchanges)
+        return self.turn_count + len(self.exchanges) + len(self.items) + len(self.summaries)
 
     @override
     def __iter__(self) -> Iterator[Candidate]:
         positions = self.spared.positions(0, len(self.turns))
-        return chain((_candidate(self.turns[position], position) for position in positions), self.exchanges)
+        turns = (_candidate(self.turns[position], position) for position in positions)
+        return chain[Candidate](turns, self.exchanges, self.items, self.summaries)
 
     @override
     def _at(self, index: int) -> Candidate:
         if index >= self.turn_count:
-            return self.exchanges[index - self.turn_count]
+            others: tuple[Candidate, ...] = (*self.exchanges, *self.items, *self.summaries)
+            return others[index - self.turn_count]
         position = self.spared.position(index)
         return _candidate(self.turns[position], position)
 
@@ -220,6 +228,20 @@ def exchange_candidates(candidates: Sequence[Candidate]) -> tuple[ExchangeCandid
     if isinstance(candidates, Candidates):
         return candidates.exchanges
     return tuple([candidate for candidate in candidates if isinstance(candidate, ExchangeCandidate)])
+
+
+def item_candidates(candidates: Sequence[Candidate]) -> tuple[ItemCandidate, ...]:
+    """The items among the candidates, in the same way."""
+    if isinstance(candidates, Candidates):
+        return candidates.items
+    return tuple([candidate for candidate in candidates if isinstance(candidate, ItemCandidate)])
+
+
+def summary_candidates(candidates: Sequence[Candidate]) -> tuple[SummaryCandidate, ...]:
+    """The summaries among the candidates, in the same way."""
+    if isinstance(candidates, Candidates):
+        return candidates.summaries
+    return tuple([candidate for candidate in candidates if isinstance(candidate, SummaryCandidate)])
 
 
 @final

@@ -1,8 +1,9 @@
 """What a host runs against its own parts (extra `testing`: needs Hypothesis). The core imports none of it.
 
-`check_counter`, `check_strategy` and `check_builder` run the rules of C, R and B against a counter, a
-strategy or a builder, and say which rule is broken. `LogMachine`, `ProjectionMachine` and `BuildMachine`
-are Hypothesis state machines to subclass with a projector, builder, counter or strategy of one's own.
+`check_counter`, `check_strategy`, `check_builder` and `check_content_store` run the rules of C, R, B and T4
+against a counter, a strategy, a builder or a store, and say which rule is broken. `LogMachine`,
+`ProjectionMachine` and `BuildMachine` are Hypothesis state machines to subclass with a projector, builder,
+counter or strategy of one's own.
 `jingwei.testing.strategies` draws events, logs, messages and requests.
 """
 
@@ -17,13 +18,16 @@ from jingwei.testing.conformance import (
 )
 from jingwei.testing.machines import LogMachine
 from jingwei.testing.projection_machine import ProjectionMachine
+from jingwei.testing.store_laws import StoreMaker, check_content_store
 
 __all__ = [
     "BuildMachine",
     "LogMachine",
     "ProjectionMachine",
+    "StoreMaker",
     "check_build",
     "check_builder",
+    "check_content_store",
     "check_count",
     "check_counter",
     "check_plan",

@@ -32,6 +32,7 @@ from hypothesis.strategies import SearchStrategy
 from jingwei.build import BuildInputs, BuiltContext, ContextBuilder, build
 from jingwei.events.wire import session_log
 from jingwei.ids import TurnId
+from jingwei.items.failures import InvalidItem
 from jingwei.limits import TOKENS_BOUND, Bound, LimitExceeded
 from jingwei.messages.records import GenerationConstraint, ModelMessage, SystemMessage, UserMessage
 from jingwei.messages.wire import constraint_bytes, message_bytes
@@ -42,6 +43,7 @@ from jingwei.report.failures import BuildFailure, ShapeInvalid
 from jingwei.report.records import BuildReport
 from jingwei.request.counting import ByteHeuristicCounter, TokenCounter
 from jingwei.request.records import BudgetMode, BuildLimits, ContextBudget, ContextTarget, TokenBoundEvidence
+from jingwei.results.failures import ViewContradiction
 from jingwei.selection.records import InvalidPlan
 from jingwei.selection.search import Search
 from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
@@ -252,4 +254,8 @@ def report_in(outcome: Outcome[BuiltContext, BuildFailure]) -> BuildReport | Non
     if isinstance(outcome, Success):
         return outcome.unwrap().report
     failure = outcome.failure()
-    return None if isinstance(failure, LimitExceeded | ShapeInvalid | InvalidPlan) else failure.report
+    return (
+        None
+        if isinstance(failure, LimitExceeded | ShapeInvalid | InvalidPlan | InvalidItem | ViewContradiction)
+        else failure.report
+    )

@@ -8,8 +8,9 @@ with the number of the rule that is broken. The parts of jingwei are its first u
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar, assert_never
 
 import attrs
 from hypothesis import HealthCheck, Phase, given, settings
@@ -20,6 +21,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from jingwei.build import BuildInputs, BuiltContext, ContextBuilder, build
 from jingwei.drafts.candidates import candidates_of
 from jingwei.ids import TurnId, is_blank
+from jingwei.items.envelope import item_line, items_message
+from jingwei.items.failures import InvalidItem
+from jingwei.items.records import ContextItem, order_of
 from jingwei.limits import TOKENS_BOUND, LimitExceeded
 from jingwei.messages.records import (
     GenerationRequest,
@@ -41,20 +45,29 @@ from jingwei.report.failures import (
 from jingwei.report.records import Attempt, BuildReport, ReductionKind
 from jingwei.request.counting import AdditiveCounter, ByteHeuristicCounter, CountRefused, TokenCounter
 from jingwei.request.records import ContextBudget, ContextTarget, TokenBoundEvidence, TokenCount
+from jingwei.results.failures import ViewContradiction
 from jingwei.selection.exchanges import exchanges_of
 from jingwei.selection.records import (
     Candidate,
+    CondenseExchange,
+    CondenseItem,
     CondenseTurn,
     DropExchange,
+    DropItem,
     DropTurn,
+    ExchangeCandidate,
     InvalidPlan,
+    ItemCandidate,
     Plan,
     Reduction,
+    ReplaceTurnsBySummary,
     Room,
+    SummaryCandidate,
     TurnCandidate,
 )
 from jingwei.selection.search import Search, counts_at_most
 from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
+from jingwei.summaries.render import summary_envelope
 from jingwei.testing import strategies
 
 _Drawn = TypeVar("_Drawn")
@@ -104,6 +117,8 @@ def check_counter(
     _over(strategies.shaped_requests(), law, examples)
     answered = any(isinstance(answer, Success) for _, answer in memory)
     assert answered, f"C1: it refused every request for {target}"
+    if isinstance(counter, AdditiveCounter):
+        _over(strategies.context_items(), partial(_check_lines, counter), examples)
     _check_strangers(counter, target)
 
 
@@ -140,6 +155,20 @@ def _check_sum(counter: AdditiveCounter, request: GenerationRequest, total: int)
     assert fixed + sum(costs) == total, f"C6: costs {costs} and {fixed} fixed are not its count, {total}"
     again = [counter.message_cost(message) for message in reversed(request.messages)]
     assert costs == again[::-1], f"C6: a message's cost depends on what was asked before: {costs}, {again}"
+
+
+def _check_lines(counter: AdditiveCounter, items: Sequence[ContextItem]) -> None:
+    """An envelope is one message: what leaves a line of it out must not make it dearer."""
+    lines = [item_line(item) for item in items]
+    whole = _envelope_cost(counter, lines)
+    for place, line in enumerate(lines):
+        less = _envelope_cost(counter, [*lines[:place], *lines[place + 1 :]])
+        assert less <= whole, f"C6: a message costs {whole}, and {less} without its line {line!r}"
+
+
+def _envelope_cost(counter: AdditiveCounter, lines: Sequence[str]) -> int:
+    envelope = items_message(lines)
+    return 0 if envelope is None else counter.message_cost(envelope)
 
 
 def _check_bound(count: TokenCount, real: int) -> None:
@@ -195,7 +224,8 @@ def check_plan(strategy: Strategy, candidates: Sequence[TurnCandidate], room: Ro
     strangers = sorted(set(named) - set(map(_name, candidates)))
     assert not strangers, f"R1: it names what is no candidate: {strangers}"
     done = [
-        (name, isinstance(one, DropTurn | DropExchange)) for name, one in zip(named, reductions, strict=True)
+        (name, isinstance(one, DropTurn | DropExchange | DropItem))
+        for name, one in zip(named, reductions, strict=True)
     ]
     assert len(done) == len(set(done)), f"R1: it names a candidate twice: {named}"
     dropped = set[str]()
@@ -208,10 +238,18 @@ def check_plan(strategy: Strategy, candidates: Sequence[TurnCandidate], room: Ro
 
 
 def _name(one: Candidate | Reduction) -> str:
-    """The turn or the exchange that a candidate is, or a reduction names."""
-    if isinstance(one, TurnCandidate | DropTurn | CondenseTurn):
-        return f"turn {one.turn_id}"
-    return f"exchange {one.index}"
+    """What a candidate is, or a reduction names."""
+    match one:
+        case TurnCandidate(turn_id=turn_id) | DropTurn(turn_id=turn_id) | CondenseTurn(turn_id=turn_id):
+            return f"turn {turn_id}"
+        case ItemCandidate(item_id=item_id) | DropItem(item_id=item_id) | CondenseItem(item_id=item_id):
+            return f"item {item_id}"
+        case SummaryCandidate(summary_id=summary_id) | ReplaceTurnsBySummary(summary_id=summary_id):
+            return f"summary {summary_id}"
+        case ExchangeCandidate(index=index) | DropExchange(index=index) | CondenseExchange(index=index):
+            return f"exchange {index}"
+        case _:
+            assert_never(one)
 
 
 # --- a build -------------------------------------------------------------------------------------
@@ -266,8 +304,9 @@ def check_build(
     failure = outcome.failure()
     assert not isinstance(failure, InvalidPlan), f"R1: the builder refused the plan: {failure}"
     assert not isinstance(failure, SurvivalBroken), f"B8: required content was lost: {failure}"
-    if not isinstance(failure, LimitExceeded | ShapeInvalid) and failure.report is not None:
-        _check_report(history, inputs, failure.report)
+    report = _report_of(failure)
+    if report is not None:
+        _check_report(history, inputs, report)
     if isinstance(failure, DoesNotFit):
         last = failure.report.attempts[-1]
         assert last.total_reserved > inputs.budget.window_tokens, f"B5: this fits: {last}"
@@ -275,6 +314,15 @@ def check_build(
         spent = len(failure.report.attempts)
         assert spent == inputs.limits.max_count_calls, f"B5: a count limit after {spent} counts"
     return outcome
+
+
+def _report_of(failure: BuildFailure) -> BuildReport | None:
+    """The report so far; none of what is found before anything is planned."""
+    match failure:
+        case InvalidItem() | ViewContradiction() | LimitExceeded() | ShapeInvalid() | InvalidPlan():
+            return None
+        case _:
+            return failure.report
 
 
 def _check_report(history: Projection, inputs: BuildInputs, report: BuildReport) -> None:
@@ -288,7 +336,7 @@ def _check_report(history: Projection, inputs: BuildInputs, report: BuildReport)
         assert row.protected == pinned, f"B6: {row.turn_id}: pinned is {pinned}, the report says otherwise"
         assert row.retained or not pinned, f"R1: the pinned turn {row.turn_id} was left out"
         assert row.retained or turn.message_count, f"R5: {row.turn_id} has no message and was left out"
-        dropped = row.reduction is ReductionKind.DROPPED
+        dropped = row.reduction in {ReductionKind.DROPPED, ReductionKind.SUMMARIZED}
         assert row.retained != dropped, f"B6: {row} contradicts itself"
     target, budget = inputs.target, inputs.budget
     assert (target, budget) == (report.target, report.budget), "B6: target and budget are not as given"
@@ -308,7 +356,9 @@ def _check_attempts(inputs: BuildInputs, attempts: Sequence[Attempt]) -> None:
 def _check_request(history: Projection, inputs: BuildInputs, built: BuiltContext) -> None:
     rows = zip(history.turns, built.report.turns.rows, strict=True)
     parts: list[_Part] = [((SystemMessage(content=text),), False) for text in inputs.system]
+    parts.append((_summaries_part(inputs, built.report), False))
     parts += [(turn.messages, row.reduction is not None) for turn, row in rows if row.retained]
+    parts.append((_items_part(inputs, built.report), False))
     parts += _current_parts(inputs, built.report)
     expected = [(message, condensed) for messages, condensed in parts for message in messages]
     stands = built.request.messages
@@ -324,6 +374,27 @@ def _check_request(history: Projection, inputs: BuildInputs, built: BuiltContext
 
 _Part: TypeAlias = tuple[tuple[ModelMessage, ...], bool]
 """Messages that were kept, and whether their results were condensed."""
+
+
+def _summaries_part(inputs: BuildInputs, report: BuildReport) -> tuple[ModelMessage, ...]:
+    """The envelope of the summaries that the report says are applied (S8)."""
+    applied = {row.summary_id for row in report.summaries or () if row.applied}
+    envelope = summary_envelope([one for one in inputs.summaries if one.summary_id in applied])
+    return () if envelope is None else (envelope,)
+
+
+def _items_part(inputs: BuildInputs, report: BuildReport) -> tuple[ModelMessage, ...]:
+    """The envelope of the items that the report says are kept (S4)."""
+    rows, ordered = report.items or (), sorted(inputs.items, key=order_of)
+    named = [item.item_id for item in ordered]
+    assert named == [row.item_id for row in rows], "S7: the report does not name every item once, in order"
+    lines = list[str]()
+    for item, row in zip(ordered, rows, strict=True):
+        assert row.retained or not item.is_kept, f"S3: the item {item.item_id}, which must stay, was left out"
+        if row.retained:
+            lines.append(item_line(item, short=row.reduction is ReductionKind.CONDENSED))
+    envelope = items_message(lines)
+    return () if envelope is None else (envelope,)
 
 
 def _current_parts(inputs: BuildInputs, report: BuildReport) -> Iterator[_Part]:

@@ -344,10 +344,88 @@ def built(asked: Plain, told: Plain) -> None:
         assert told == ask(**rest, projection=projection["ok"])
 
 
+def selected(asked: Plain, told: Plain) -> None:
+    """What was chosen is a part of what was given, and no dearer than it may be."""
+    if "ok" in told:
+        assert set(told["ok"]["items"]) <= {item["item_id"] for item in asked["items"]}
+        assert told["ok"]["used"] <= asked["max_tokens"]
+
+
+def planned(asked: Plain, told: Plain) -> None:
+    """A planned step can be interpreted; what was not planned fails there in the same words."""
+    step = {**asked, "op": "interpret", "response": LAST_WORDS}
+    if "ok" in told:
+        digest = told["ok"]["request_digest"]
+        request = ask(op="shape", **told["ok"]["request"])
+
+        assert {} == request["ok"]
+        assert 0 < told["ok"]["max_tokens"] <= asked["budget"]["output_reserve"]
+        same = ask(**{**step, "request_digest": digest})
+        assert "OtherRequest" != same.get("failure", {}).get("kind")
+        other = ask(**{**step, "request_digest": digest[1:]})
+        assert {"kind": "OtherRequest", "expected": digest, "actual": digest[1:]} == other["failure"]
+    elif told["failure"]["kind"] != "BadRequest":
+        assert told == ask(**{**step, "request_digest": ""})
+
+
+def interpreted(asked: Plain, told: Plain) -> None:
+    """One action and its events, or a failure with what came back; a call that ran can be completed."""
+    if "ok" not in told:
+        return
+    first, *rest = told["ok"]["events"]
+
+    assert "model_result" == first["type"]
+    if told["ok"]["action"]["kind"] != "call_tool":
+        assert ["assistant_message", "done"] == [kind["type"] for kind in rest]
+        return
+    (call,) = rest
+    if bracket_depth(plain_text(call)) > 120:  # no line holds it
+        return
+    execution = {
+        "session_id": asked["session_id"],
+        "turn_id": "t",
+        "call": call["call"],
+        "call_event_id": "a",
+        "call_seq": 0,
+        "outcome": {"status": "succeeded", "output": "x"},
+        "result_event_id": "b",
+        "result_seq": 1,
+    }
+    done = ask(**{**asked, "op": "complete", "execution": execution})
+
+    assert "tool_completed" == done["ok"]["end"]
+    assert [*asked["current"], *done["ok"]["next_current"][-2:]] == done["ok"]["next_current"]
+
+
+def completed(asked: Plain, told: Plain) -> None:
+    """The tool has run: each failure says what ran, and that it must not run again."""
+    if "ok" not in told and told["failure"]["kind"] != "BadRequest":
+        assert ["kind", "execution", "why", "replay_forbidden"] == list(told["failure"])
+        assert told["failure"]["replay_forbidden"] is True
+        assert told == ask(**{**asked, "execution": told["failure"]["execution"]})
+
+
+def shown(asked: Plain, told: Plain) -> None:
+    """A view says how the tool ended; a failure says so too, and forbids to run it again."""
+    if "ok" in told:
+        assert asked["outcome"]["status"] == told["ok"]["view"]["outcome"]["status"]
+        assert told["ok"]["view"]["stored"] or told["ok"]["to_store"] is None
+    elif told["failure"]["kind"] != "BadRequest":
+        assert told["failure"]["replay_forbidden"] is True
+        assert asked["outcome"]["status"] == told["failure"]["outcome"]["status"]
+
+
+LAST_WORDS: Final[Plain] = {"content": "x", "finish_reason": {"kind": "stop"}, "usage": {}}
+
 FOLLOW_UPS: Final[dict[str, Callable[[Plain, Plain], None]]] = {
     "decode": decoded,
     "project": projected,
     "build": built,
+    "select": selected,
+    "result_view": shown,
+    "plan_step": planned,
+    "interpret": interpreted,
+    "complete": completed,
 }
 
 TARGETS: Final[dict[str, Target]] = {

@@ -23,8 +23,8 @@ ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build/mutation"
 JOURNAL, KNOWN = "journal.jsonl", Path("properties/mutation/survivors.json")
 SEED = 20261130
-ROOMS = ("events", "messages", "projection", "request", "selection")
-FILES = ("build.py", "codec.py", "jsontext.py")
+ROOMS = ("drafts", "events", "messages", "projection", "request", "selection")
+FILES = ("build.py", "codec.py", "jsontext.py", "persistent.py")
 """What is mutated, inside jingwei/."""
 
 LAST_PATIENCE = 300.0

@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.text import Text
+from typer.main import get_command
 
 from jingwei.__main__ import main
+from jingwei.cli.app import app
 from jingwei.cli.exits import Exit
 from jingwei.events.wire import encode_log
 from tests.commands import Ended, Run
@@ -101,14 +104,38 @@ def test_diagnose_lists_and_ends_with_the_log_code(jingwei: Run, tmp_path: Path)
 
     sound, broken = jingwei("diagnose", DEMO), jingwei("diagnose", damaged)
 
-    assert (Exit.OK, {"violations": [], "admits": None}) == (sound.code, sound.json)
+    assert (Exit.OK, {"violations": [], "admits": None, "way_out": None}) == (sound.code, sound.json)
     assert Exit.LOG == broken.code
+    assert {"kind": "close_abandoned", "earlier_turns": "reject", "config": {}} == json.loads(broken.out)[
+        "way_out"
+    ]
     assert ["Unconfirmed"] == [v["kind"] for v in json.loads(broken.out)["violations"]]
     told = jingwei("diagnose", "--pretty", damaged).out.decode()
 
     assert "unconfirmed work" in told
     assert "jingwei recover" in told
     assert "jingwei recover" in broken.err
+
+
+def test_diagnose_names_both_steps_where_it_takes_two(jingwei: Run, tmp_path: Path) -> None:
+    """And whoever takes them has a projection."""
+    log = tmp_path / "damaged.jsonl"
+    table = "user; call a; done cancelled; turn two; user; reply r m; done; turn three; user; call b"
+    log.write_bytes(encode_log(events_of(table)).unwrap())
+    found = jingwei("diagnose", log)
+    keep = "`jingwei recover --earlier-turns keep` appends the events that close its last turn; "
+    then = "then the log is admitted, without its damaged turns, with --damaged-turns quarantine"
+
+    assert {
+        "kind": "close_then_configuration",
+        "earlier_turns": "keep",
+        "config": {"damaged_turns": "quarantine"},
+    } == json.loads(found.out)["way_out"]
+    assert found.err.endswith(f"  {keep}{then}\n")
+    assert Exit.LOG == jingwei("recover", log, "--append").code
+    assert Exit.OK == jingwei("recover", log, "--append", "--earlier-turns", "keep").code
+    projected = json.loads(jingwei("project", log, "--damaged-turns", "quarantine").out)
+    assert ["quarantined", "completed", "cancelled"] == [turn["state"] for turn in projected["turns"]]
 
 
 def test_diagnose_knows_no_way_out_of_a_log_that_is_out_of_order(jingwei: Run, tmp_path: Path) -> None:
@@ -714,6 +741,20 @@ def test_an_answer_for_a_closed_stream_is_one_sentence(command: tuple[str, ...])
 
     assert Exit.FILE == done.returncode
     assert b"jingwei: standard output is closed\n" == done.stderr
+
+
+def test_no_word_of_a_help_is_taken_for_markup(jingwei: Run) -> None:
+    """What stands in brackets is a style for Rich, which leaves it out."""
+    waiting: list[object] = [get_command(app)]
+    texts = list[str]()
+    while waiting:
+        command = waiting.pop()
+        waiting += getattr(command, "commands", {}).values()
+        texts += [getattr(one, "help", None) or "" for one in (command, *getattr(command, "params", ()))]
+
+    assert len(texts) > 50
+    assert [] == [text for text in texts if text.replace("\\[", "[") != Text.from_markup(text).plain]
+    assert "jingwei[plot]" in jingwei("simulate", "--help").out.decode()
 
 
 @pytest.mark.parametrize("command", [("check", str(DEMO)), ("--help",)])

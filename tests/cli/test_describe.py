@@ -8,9 +8,11 @@ import pytest
 from jingwei.cli.describe import Said, say_build, say_decode, say_projection
 from jingwei.codec import DecodeFailed, DecodeReason
 from jingwei.events.turns import MalformedReason
-from jingwei.projection.failures import Malformed, ProjectionFailure
+from jingwei.ids import TurnId
+from jingwei.projection.failures import Malformed, ProjectionFailure, Unconfirmed
 from jingwei.report.failures import (
     BuildFailure,
+    DoesNotFit,
     InvalidInput,
     InvalidInputReason,
     ShapeInvalid,
@@ -66,6 +68,33 @@ def test_a_document_without_lines_is_called_so() -> None:
     said = say_decode(DecodeFailed(reason=DecodeReason.BOM, expected="this", actual="that"))
 
     assert "the document: bom: expected this, met that" == said.what
+
+
+def test_no_hint_asks_for_what_the_rules_forbid() -> None:
+    """A turn that is over takes no further event; one that is not may be closed."""
+    cut, over = [
+        say_projection(
+            Unconfirmed(turn_id=TurnId("t"), open_tool_calls=(), open_model_calls=(), unterminated=cut)
+        ).hint
+        for cut in (True, False)
+    ]
+
+    assert "jingwei recover" in cut
+    assert "--damaged-turns quarantine" in over
+    assert "recover" not in over
+    assert {True} == {"jingwei diagnose" in hint for hint in (cut, over)}
+
+
+def test_what_does_not_fit_may_have_exchanges_that_can_be_shortened() -> None:
+    """Where that was not asked for; else there is nothing left to shorten."""
+    (plain,) = [one for one, _ in BUILDS if isinstance(one, DoesNotFit)]
+    asked = attrs.evolve(plain, report=attrs.evolve(plain.report, exchanges=()))
+
+    assert (
+        "--reduce-current"
+        in say_build(attrs.evolve(plain, report=attrs.evolve(plain.report, exchanges=None))).hint
+    )
+    assert "--reduce-current" not in say_build(asked).hint
 
 
 def hints(said: list[Said]) -> set[str]:

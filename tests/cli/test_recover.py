@@ -132,6 +132,8 @@ def test_another_damage_is_refused_with_its_rule(jingwei: Run, log: Path) -> Non
         "turn_id": "one",
         "open_tool_calls": ["a"],
         "open_model_calls": [],
+        "unreadable": None,
+        "path": None,
     } == json.loads(ended.out)["failure"]
     assert "breaks P5 in turn 'one': open_calls" in ended.err
     assert "jingwei diagnose" in ended.err
@@ -150,6 +152,17 @@ def test_earlier_damage_may_be_kept(jingwei: Run, log: Path) -> None:
 
     assert Exit.LOG == jingwei(log).code
     assert 3 == jingwei(log, "--earlier-turns", "keep").out.count(b"\n")
+
+
+def test_a_damaged_turn_that_is_kept_gets_its_end_alone(jingwei: Run, log: Path) -> None:
+    """Its call stays open, since no result may follow the reply."""
+    log.write_bytes(lines_of("user; call a; reply"))
+    ended = jingwei(log, "--earlier-turns", "keep", "--append")
+    again = jingwei(log, "--earlier-turns", "keep", "--append")
+
+    assert (Exit.OK, 5) == (ended.code, log.read_bytes().count(b"\n"))
+    assert (2, ["a"]) == (json.loads(ended.out)["events"], json.loads(ended.out)["tool_calls"])
+    assert (Exit.OK, "jingwei: nothing to close\n") == (again.code, again.err)
 
 
 def test_an_id_that_is_used_asks_for_another_prefix(jingwei: Run, log: Path) -> None:

@@ -91,7 +91,7 @@ def test_exchanges_of_the_running_turn_have_a_table() -> None:
             retained=reduction is not ReductionKind.DROPPED,
             reduction=reduction,
         )
-        for call, reduction in zip("xyz", (*ReductionKind, None), strict=True)
+        for call, reduction in zip("xyz", (ReductionKind.DROPPED, ReductionKind.CONDENSED, None), strict=True)
     )
     shown = told(attrs.evolve(PLAIN, exchanges=rows))
 

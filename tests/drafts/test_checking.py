@@ -5,16 +5,27 @@ from typing import Final
 import attrs
 import pytest
 
-from jingwei.drafts.candidates import Frame, candidates_of, frame_of, room_of
+from jingwei.drafts.candidates import (
+    Frame,
+    all_candidates,
+    candidates_of,
+    frame_of,
+    pinned_positions,
+    room_of,
+)
 from jingwei.drafts.checking import UNTOUCHED, CheckedPlan, Fate, Fates, Run, checked_plan
-from jingwei.ids import TurnId
+from jingwei.ids import ItemId, SummaryId, TurnId
+from jingwei.items.records import ShortContent
 from jingwei.messages.records import TextConstraint
+from jingwei.projection.project import project
 from jingwei.request.counting import AdditiveCounter
 from jingwei.request.records import ContextBudget
 from jingwei.selection.records import (
     CondenseExchange,
+    CondenseItem,
     CondenseTurn,
     DropExchange,
+    DropItem,
     DropTurn,
     InvalidPlan,
     InvalidPlanReason,
@@ -22,9 +33,13 @@ from jingwei.selection.records import (
     PlanStep,
     PreviewPolicy,
     Reduction,
+    ReplaceTurnsBySummary,
 )
 from jingwei.selection.views import Candidates, oldest_first
+from tests.logtable import SESSION, log_of
 from tests.selection.test_exchanges import SMALL, Flat, asked, result, user
+from tests.selection.weighing import TURN, Priced, item, summary
+from tests.selection.weighing import history as weighed_history
 from tests.test_build import AdditiveByteCounter, history
 
 HISTORY: Final = history(4)
@@ -139,7 +154,7 @@ def test_a_plan_over_the_given_candidates_in_their_order_is_a_run() -> None:
     found = checked(oldest_first(ours, tail, cut=2), ours)
     assert isinstance(found, Run)
 
-    assert (1, 2, 2) == (found.base, found.turn_steps, found.exchange_steps)
+    assert (1, 2, 2) == (found.base, found.turn_steps, found.tail_steps)
     assert [0] == list(found.exchanges)
     assert (2, 3) == (found.exchanges[0].condensed_at, found.exchanges[0].dropped_at)
 
@@ -179,3 +194,128 @@ def test_a_tail_is_held_to_the_rules() -> None:
     expected = InvalidPlan(step=3, reason=InvalidPlanReason.UNKNOWN_CANDIDATE, turn_id=None, exchange=2)
 
     assert expected == checked(plan, ours)
+
+
+# --- items and summaries ----------------------------------------------------------------------------
+
+LONG: Final = ShortContent(text="short", method="cut-v1")
+ITEMS: Final = (
+    item("kept", 9, pinned=True),
+    attrs.evolve(item("long", 400), short=LONG),
+    attrs.evolve(item("small", 9), short=attrs.evolve(LONG, text="x" * 99)),
+    item("plain", 9),
+)
+SUMMARIES: Final = (summary("s", 1, 2), summary("both", 2, 3), summary("pinned", 0))
+
+
+def checked_envelopes(plan: Plan, costs: AdditiveCounter | None = None) -> CheckedPlan | InvalidPlan:
+    """Turns 0 to 3 of which the first is pinned, items, and three summaries of which two share a turn."""
+    past = weighed_history(4)
+    framed = frame_of([], CURRENT, TextConstraint(), reduce_current=False, items=ITEMS, summaries=SUMMARIES)
+    pins = pinned_positions(past, [TurnId("0")])
+    over = all_candidates(past, pins, framed)
+    budget = ContextBudget(window_tokens=1, output_reserve=1)
+    room = room_of(past, framed, over, budget, Priced() if costs is None else costs)
+    return checked_plan(plan, over, frozenset([TurnId("0")]), room)
+
+
+def out(item_id: str) -> DropItem:
+    return DropItem(item_id=ItemId(item_id))
+
+
+def short(item_id: str) -> CondenseItem:
+    return CondenseItem(item_id=ItemId(item_id))
+
+
+def instead(summary_id: str) -> ReplaceTurnsBySummary:
+    return ReplaceTurnsBySummary(summary_id=SummaryId(summary_id))
+
+
+@pytest.mark.parametrize(
+    ("plan", "step", "reason", "named"),
+    [
+        (steps(out("kept")), 0, InvalidPlanReason.PINNED, "kept"),
+        (steps(short("kept")), 0, InvalidPlanReason.PINNED, "kept"),
+        (steps(out("gone")), 0, InvalidPlanReason.UNKNOWN_CANDIDATE, "gone"),
+        (steps(out("long"), out("long")), 1, InvalidPlanReason.REPEATED, "long"),
+        (steps(out("long"), short("long")), 1, InvalidPlanReason.REPEATED, "long"),
+        (steps(short("long"), short("long")), 1, InvalidPlanReason.ALREADY_CONDENSED, "long"),
+        (steps(short("plain")), 0, InvalidPlanReason.NOTHING_TO_CONDENSE, "plain"),
+        (Plan(base=(short("small"),)), None, InvalidPlanReason.NOT_SMALLER, "small"),
+    ],
+)
+def test_what_a_plan_may_not_do_to_items(
+    plan: Plan, step: int | None, reason: InvalidPlanReason, named: str
+) -> None:
+    expected = InvalidPlan(step=step, reason=reason, turn_id=None, item_id=ItemId(named))
+
+    assert expected == checked_envelopes(plan)
+
+
+@pytest.mark.parametrize(
+    ("plan", "step", "reason", "named"),
+    [
+        (steps(instead("gone")), 0, InvalidPlanReason.UNKNOWN_CANDIDATE, "gone"),
+        (steps(instead("pinned")), 0, InvalidPlanReason.PINNED, "pinned"),
+        (steps(instead("s"), instead("s")), 1, InvalidPlanReason.REPEATED, "s"),
+        (steps(instead("s"), instead("both")), 1, InvalidPlanReason.REPEATED, "both"),
+        (steps(drop("2"), instead("s")), 1, InvalidPlanReason.REPEATED, "s"),
+    ],
+)
+def test_what_a_plan_may_not_do_with_summaries(
+    plan: Plan, step: int, reason: InvalidPlanReason, named: str
+) -> None:
+    expected = InvalidPlan(step=step, reason=reason, turn_id=None, summary_id=SummaryId(named))
+
+    assert expected == checked_envelopes(plan)
+
+
+def test_a_summary_that_does_not_cost_less_is_refused() -> None:
+    expected = InvalidPlan(
+        step=0, reason=InvalidPlanReason.NOT_SMALLER, turn_id=None, summary_id=SummaryId("s")
+    )
+
+    assert expected == checked_envelopes(steps(instead("s")), Priced(summary=2 * TURN))
+
+
+def test_a_turn_that_a_summary_stands_for_is_gone() -> None:
+    expected = InvalidPlan(step=1, reason=InvalidPlanReason.REPEATED, turn_id=TurnId("2"))
+
+    assert expected == checked_envelopes(steps(instead("s"), drop("2")))
+
+
+def test_what_may_be_done_to_items_and_with_summaries_is_noted() -> None:
+    plan = Plan(base=(short("long"), instead("s")), steps=steps(out("long"), out("plain")).steps)
+    found = checked_envelopes(plan)
+    assert isinstance(found, Fates)
+    long = found.items[ItemId("long")]
+
+    assert (-1, 0, None) == (long.condensed_at, long.dropped_at, long.policy)
+    assert Fate(dropped_at=1) == found.items[ItemId("plain")]
+    assert {SummaryId("s"): -1} == dict(found.summaries)
+    gone = Fate(dropped_at=-1, summary_id=SummaryId("s"))
+    assert {TurnId("1"): gone, TurnId("2"): gone} == dict(found.turns)
+
+
+def test_a_summary_may_cover_a_turn_that_says_nothing() -> None:
+    """Which is no candidate (R5), and nothing is replaced of it."""
+    past = project(SESSION, log_of("turn 0; error; turn 1; user; reply; done")).unwrap()
+    framed = frame_of([], CURRENT, TextConstraint(), reduce_current=False, summaries=(summary("s", 0, 1),))
+    over = all_candidates(past, (), framed)
+    room = room_of(past, framed, over, ContextBudget(window_tokens=1, output_reserve=1), Priced())
+    found = checked_plan(steps(instead("s")), over, frozenset(), room)
+
+    assert isinstance(found, Fates)
+    assert [TurnId("1")] == list(found.turns)
+
+
+def test_a_run_may_have_items_behind_it() -> None:
+    past = weighed_history(2)
+    framed = frame_of([], CURRENT, TextConstraint(), reduce_current=False, items=ITEMS)
+    over = all_candidates(past, (), framed)
+    room = room_of(past, framed, over, ContextBudget(window_tokens=1, output_reserve=1), Priced())
+    tail = tuple([PlanStep(reductions=(one,)) for one in (short("long"), out("long"))])
+    found = checked_plan(oldest_first(over, tail), over, frozenset(), room)
+
+    assert isinstance(found, Run)
+    assert (2, 3) == (found.items[ItemId("long")].condensed_at, found.items[ItemId("long")].dropped_at)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from jingwei.codec import DecodeReason
 from jingwei.events.failures import DuplicateEventId, WriteReason, WriteRefused
 from jingwei.events.records import (
     CustomEvent,
@@ -18,11 +19,13 @@ from jingwei.events.recovery import ABANDONED_CALL, ABANDONED_REQUEST, Closing, 
 from jingwei.events.wire import encode_log, session_log
 from jingwei.events.writer import EarlierTurns, NumberedIds, resume_writer
 from jingwei.ids import EventId, ModelCallId, SessionId, ToolCallId, TurnId
+from jingwei.outcome import Success
 from jingwei.projection.project import project
-from jingwei.projection.records import GroupKind, ProjectedState
+from jingwei.projection.records import DamagedTurns, GroupKind, ProjectedState, ProjectionConfig
 from tests.logtable import SESSION, events_of, free, log_of
 
 IDS = NumberedIds(prefix="jw_")
+QUARANTINE = ProjectionConfig(damaged_turns=DamagedTurns.QUARANTINE)
 
 
 def closed(table: str, earlier: EarlierTurns = EarlierTurns.REJECT) -> Closing:
@@ -147,16 +150,89 @@ def test_other_damage_is_not_papered_over(table: str, rule: str, seq: int) -> No
     assert (rule, seq) == (found.rule, found.seq)
 
 
-def test_earlier_damage_may_be_kept_and_that_of_the_last_turn_not() -> None:
-    """The last turn is what is closed, so it must be sound whatever is read."""
+def test_earlier_damage_may_be_kept() -> None:
+    """What the last turn lacks is added, whatever went before."""
     found = closed("user; call a; turn two; user; done; turn three; user; call b", EarlierTurns.KEEP)
-    failure = close_abandoned(
-        SESSION, log_of("user; turn two; user; call b; reply; mode"), IDS, EarlierTurns.KEEP
-    ).failure()
 
-    assert (TurnId("three"), ("b",)) == (found.turn_id, found.tool_calls)
-    assert isinstance(failure, WriteRefused)
-    assert (WriteReason.OPEN_CALLS, 3) == (failure.reason, failure.seq)
+    assert (TurnId("three"), ("b",), 3) == (found.turn_id, found.tool_calls, len(found.events))
+
+
+@pytest.mark.parametrize(
+    ("table", "tools", "models"),
+    [
+        # No result may follow the reply.
+        ("turn last; user; call a grep; ask k; call b ls; result b; reply", [("a", "grep")], ["k"]),
+        ("turn last; user; call a grep; reply; mode", [("a", "grep")], []),
+        # Bad events are in nobody's way, nor are ids that no call should have.
+        (
+            "user; user; done; turn last; user; user; call a grep; call a ls; ask k; ask k",
+            [("a", "grep")],
+            ["k"],
+        ),
+        ('turn last; user; call ""; result x; answer y', [("", "lookup")], []),
+        # An id of a reply that is used for the writer, and free where the first turn is left out.
+        ("user; reply a m; user; turn two; user; reply b m; user; turn last; user; reply c m", [], []),
+    ],
+)
+def test_a_damaged_last_turn_that_is_kept_gets_its_end_alone(
+    table: str, tools: list[tuple[str, str]], models: list[str]
+) -> None:
+    """What was open is said; no result is made up, since none may stand."""
+    log = log_of(table)
+    found = close_abandoned(SESSION, log, IDS, EarlierTurns.KEEP).unwrap()
+    after = session_log((*log.events, *found.events))
+    marked, end = found.events
+    assert isinstance(marked.kind, CustomEvent)
+
+    assert {
+        "version": 1,
+        "reason": "abandoned_turn",
+        "tool_calls": [{"id": call, "name": name} for call, name in tools],
+        "model_calls": models,
+    } == marked.kind.payload.value()
+    assert DoneEvent(status=DoneStatus.CANCELLED) == end.kind
+    assert (len(log.events), TurnId("last")) == (marked.seq, end.turn_id)
+    assert (TurnId("last"), tuple(call for call, _ in tools), tuple(models)) == (
+        found.turn_id,
+        found.tool_calls,
+        found.model_calls,
+    )
+    assert found.writer == resume_writer(SESSION, after, EarlierTurns.KEEP).unwrap()
+    assert isinstance(project(SESSION, after, QUARANTINE), Success)
+    assert () == close_abandoned(SESSION, after, IDS, EarlierTurns.KEEP).unwrap().events
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "user; call a; done",
+        "user; done",
+        "user; error; mode",
+        "user; user; error",
+        "user; call a; reply; done",
+    ],
+)
+def test_a_damaged_last_turn_that_is_kept_and_has_its_end_needs_nothing(table: str) -> None:
+    found = closed(table, EarlierTurns.KEEP)
+
+    assert Closing(writer=resume_writer(SESSION, log_of(table), EarlierTurns.KEEP).unwrap()) == found
+    assert isinstance(project(SESSION, log_of(table), QUARANTINE), Success)
+
+
+def test_a_damaged_last_turn_is_not_closed_with_an_id_that_is_used() -> None:
+    log = log_of("user id=jw_event_4; call a; reply")
+    found = close_abandoned(SESSION, log, IDS, EarlierTurns.KEEP).failure()
+
+    assert isinstance(found, WriteRefused)
+    assert (WriteReason.REPEATED_EVENT_ID, "jw_event_4", 4) == (found.reason, found.event_id, found.seq)
+
+
+def test_turn_ids_are_never_kept_double() -> None:
+    log = log_of("user; turn two; user; turn one; user")
+    found = close_abandoned(SESSION, log, IDS, EarlierTurns.KEEP).failure()
+
+    assert isinstance(found, WriteRefused)
+    assert ("P3", 2) == (found.rule, found.seq)
 
 
 def test_physical_damage_is_told_first() -> None:
@@ -172,12 +248,15 @@ def test_an_id_that_is_used_is_refused() -> None:
     assert (WriteReason.REPEATED_EVENT_ID, "jw_event_2", 2) == (found.reason, found.event_id, found.seq)
 
 
-def test_ids_that_no_line_can_hold_are_carried_all_the_same() -> None:
-    """Whether an event has a line is asked when it is encoded."""
-    found = closed('user; call "\\ud800" grep {}')
+def test_a_log_with_ids_that_no_line_can_hold_is_not_closed() -> None:
+    """Such a log was made in code: what closes it would be as unreadable as what is there."""
+    found = refused('user; call "\\ud800" grep {}')
 
-    assert 3 == len(found.events)
-    assert encode_log(found.events).value_or(None) is None
+    assert (WriteReason.UNREADABLE, DecodeReason.LONE_SURROGATE, "/kind/result/call_id") == (
+        found.reason,
+        found.unreadable,
+        found.path,
+    )
 
 
 def test_an_empty_log_of_a_blank_session_has_nothing_to_close() -> None:

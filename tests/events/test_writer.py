@@ -3,8 +3,16 @@
 import attrs
 import pytest
 
+from jingwei.codec import DecodeReason
 from jingwei.events.failures import WriteReason, WriteRefused, WrongSequence
-from jingwei.events.records import AssistantReply, DoneEvent, DoneStatus, SessionEvent, UserMessageEvent
+from jingwei.events.records import (
+    AssistantReply,
+    CustomEvent,
+    DoneEvent,
+    DoneStatus,
+    SessionEvent,
+    UserMessageEvent,
+)
 from jingwei.events.turns import MalformedReason, TurnState
 from jingwei.events.wire import session_log
 from jingwei.events.writer import (
@@ -16,6 +24,7 @@ from jingwei.events.writer import (
     start_writer,
 )
 from jingwei.ids import EventId, GenerationId, MessageId, ModelCallId, SessionId, ToolCallId, TurnId
+from jingwei.jsontext import Json
 from jingwei.persistent import Table
 from jingwei.projection.failures import Malformed, MissingReply, Unconfirmed
 from jingwei.projection.project import project
@@ -183,16 +192,47 @@ def test_a_refusal_names_what_stays_open() -> None:
 
 
 def test_every_reason_has_its_row() -> None:
-    """But for those of the turn table that are tested there, and the blank session below."""
+    """But for those of the turn table that are tested there, and the two below."""
     told = {reason for _, _, reason, _ in REFUSED}
 
-    assert set(WriteReason) - {R.BLANK_SESSION_ID} == {r for r in told if isinstance(r, WriteReason)}
+    assert set(WriteReason) - {R.BLANK_SESSION_ID, R.UNREADABLE} == {
+        r for r in told if isinstance(r, WriteReason)
+    }
 
 
 def test_a_blank_session_writes_nothing() -> None:
     found = start_writer(SessionId(" ")).offer(IDS, TurnId("t"), UserMessageEvent(text="hi")).failure()
 
     assert ("P2", R.BLANK_SESSION_ID, 0) == (found.rule, found.reason, found.seq)
+
+
+def test_an_event_that_could_not_be_read_back_is_not_written() -> None:
+    """It would make the whole log unreadable."""
+    writer = resume_writer(SESSION, log_of("user")).unwrap()
+    payload = Json('{"a":' * 127 + "1" + "}" * 127)
+    found = writer.offer(IDS, TurnId("one"), CustomEvent(plugin="p", kind="k", payload=payload)).failure()
+
+    assert (
+        WriteRefused(
+            rule="W5",
+            reason=R.UNREADABLE,
+            event_id=EventId("event_1"),
+            seq=1,
+            turn_id=TurnId("one"),
+            unreadable=DecodeReason.TOO_DEEP,
+            path="/kind/payload" + "/a" * 126,
+        )
+        == found
+    )
+
+
+def test_the_rules_of_the_turn_are_told_first() -> None:
+    kind = UserMessageEvent(text="\ud800")
+    writer = start_writer(SESSION)
+    second = resume_writer(SESSION, log_of("user")).unwrap()
+
+    assert R.UNREADABLE is writer.offer(IDS, TurnId("one"), kind).failure().reason
+    assert MalformedReason.SECOND_USER_MESSAGE is second.offer(IDS, TurnId("one"), kind).failure().reason
 
 
 def test_physical_order_comes_before_what_events_say() -> None:

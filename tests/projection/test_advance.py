@@ -12,9 +12,12 @@ from jingwei.events.records import SessionEvent, SessionLog
 from jingwei.events.wire import log_bytes, session_log
 from jingwei.ids import EventId, SessionId, TurnId
 from jingwei.limits import Bound, LimitExceeded
+from jingwei.outcome import Success
 from jingwei.projection.advance import Advanced, ProjectionState, advance, initial_state
 from jingwei.projection.failures import InvalidConfig, InvalidConfigReason, MissingReply
+from jingwei.projection.project import project
 from jingwei.projection.records import DEFAULT_CONFIG, DamagedTurns, GroupKind, ProjectionConfig
+from jingwei.projection.view import start_view
 from tests.logtable import SESSION, log_of
 
 QUARANTINE = ProjectionConfig(damaged_turns=DamagedTurns.QUARANTINE)
@@ -66,6 +69,49 @@ def test_what_becomes_final_with_each_event(table: str, expected: list[str]) -> 
 )
 def test_under_quarantine_the_next_turn_makes_the_last_final(table: str, expected: list[str]) -> None:
     assert expected == event_by_event(table, QUARANTINE)
+
+
+@pytest.mark.parametrize("cut", range(5))
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("user; call a; done cancelled", "quarantined"),
+        ("user; call a; error", "quarantined"),
+        ("user; ask k; done waiting_for_input", "quarantined"),
+        ("user; call a; reply; done", "quarantined"),
+        ("user; call a; done", "quarantined"),
+        ("user; done; turn two; user; call a; reply; done", "quarantined quarantined"),
+        # Without its end it may go on, or be given one.
+        ("user; call a; reply", "Unconfirmed"),
+        ("user; call a", "Unconfirmed"),
+        ("user; delta", "Unconfirmed"),
+        ("user", "open"),
+    ],
+)
+def test_a_last_turn_that_nothing_can_mend_is_left_out(table: str, expected: str, cut: int) -> None:
+    """At once, and not only when another turn follows (P14)."""
+    log = log_of(table)
+    view = start_view(SESSION, QUARANTINE).advanced(session_log(log.events[:cut]))
+    outcome = view.advanced(session_log(log.events[cut:])).projection()
+    if isinstance(outcome, Success):
+        said = " ".join(turn.state.value for turn in outcome.unwrap().turns)
+    else:
+        said = type(outcome.failure()).__name__
+
+    assert expected == said
+    assert project(SESSION, log, QUARANTINE) == outcome
+
+
+def test_what_is_left_out_at_the_end_may_still_be_followed() -> None:
+    """By further events of its run, which are left out too, and by another turn."""
+    log = log_of("user; call a; error; mode; turn two; user")
+    view = start_view(SESSION, QUARANTINE)
+    lengths = list[int]()
+    for event in log.events[2:]:
+        view = start_view(SESSION, QUARANTINE).advanced(session_log(log.events[: event.seq + 1]))
+        lengths.append(len(view.projection().unwrap().omitted))
+
+    assert [3, 4, 4] == lengths
 
 
 def test_an_empty_piece_changes_nothing() -> None:

@@ -4,8 +4,10 @@ import attrs
 import pytest
 
 from jingwei.events.failures import WrongSequence
+from jingwei.events.recovery import close_abandoned
 from jingwei.events.turns import MalformedReason
-from jingwei.events.wire import log_bytes
+from jingwei.events.wire import log_bytes, session_log
+from jingwei.events.writer import EarlierTurns, NumberedIds
 from jingwei.ids import EventId, SessionId, TurnId
 from jingwei.limits import Bound, LimitExceeded
 from jingwei.messages.failures import ArgumentsNotObject
@@ -33,7 +35,7 @@ def names(diagnosis: Diagnosis) -> list[str]:
 
 
 # Table, violations, and in the last column what can be done: missing replies or damaged turns left out, the
-# cut off turn closed, or nothing.
+# last turn closed (`keep` where damage stays in the log), one after the other, or nothing.
 LADDER: list[tuple[str, list[str], str]] = [
     ("", [], ""),
     ("user; reply; done", [], ""),
@@ -66,7 +68,11 @@ LADDER: list[tuple[str, list[str], str]] = [
         ["P3 6 turn_not_contiguous"],
         "",
     ),
-    ("user; call a; turn two; user; ask", ["P5 1 Unconfirmed", "P5 3 Unconfirmed"], ""),
+    (
+        "user; call a; turn two; user; ask",
+        ["P5 1 Unconfirmed", "P5 3 Unconfirmed"],
+        "close keep, then quarantine",
+    ),
     ("user; delta; done", ["P6 2 MissingReply"], "omit"),
     ("user; call a; done", ["P5 2 Unconfirmed", "P6 2 MissingReply"], "quarantine"),
     (
@@ -84,28 +90,58 @@ LADDER: list[tuple[str, list[str], str]] = [
     ("result a; result b", ["P4 0 orphan_tool_result", "P4 1 orphan_tool_result"], "quarantine"),
     # A turn in the middle, and a last one that is closed over an open call, cannot be closed any more.
     ("user; call a; turn two; user; reply; done", ["P5 1 Unconfirmed"], "quarantine"),
-    ("user; call a; done cancelled", ["P5 2 Unconfirmed"], ""),
-    ("user; call a; ask", ["P5 2 Unconfirmed"], "close"),
-    ("user; reply", ["P5 1 Unconfirmed"], "close"),
-    # No result may follow a reply.
-    ("user; call a; reply", ["P5 2 Unconfirmed"], ""),
-    ("user; done; turn two; user; delta", ["P6 1 MissingReply", "P5 3 Unconfirmed"], ""),
+    ("user; call a; done cancelled", ["P5 2 Unconfirmed"], "quarantine"),
+    ("user; call a; error", ["P5 2 Unconfirmed"], "quarantine"),
+    ("user; ask k; done cancelled", ["P5 2 Unconfirmed"], "quarantine"),
+    ("user; call a; reply; done", ["P5 3 Unconfirmed"], "quarantine"),
+    ("user; call a; ask", ["P5 2 Unconfirmed"], "close reject"),
+    ("user; reply", ["P5 1 Unconfirmed"], "close reject"),
+    # No result may follow a reply: the turn gets its end alone, and is left out.
+    ("user; call a; reply", ["P5 2 Unconfirmed"], "close keep, then quarantine"),
+    ("user; call a; reply; mode", ["P5 3 Unconfirmed"], "close keep, then quarantine"),
+    (
+        "user; done; turn two; user; delta",
+        ["P6 1 MissingReply", "P5 3 Unconfirmed"],
+        "close keep, then omit",
+    ),
+    # The id of a reply is free again where the turn that used it is left out.
+    (
+        "user; user; reply a m; turn two; user; call c; reply b m",
+        ["P4 1 second_user_message", "P5 2 Unconfirmed", "P4 5 repeated_message_id", "P5 4 Unconfirmed"],
+        "close keep, then quarantine",
+    ),
     (
         "user; user; done; turn two; user; done",
         ["P4 1 second_user_message", "P6 2 MissingReply", "P6 4 MissingReply"],
         "quarantine omit",
     ),
-    ("user; call a; turn two; user; delta", ["P5 1 Unconfirmed", "P5 3 Unconfirmed"], ""),
+    ("user; user; call a", ["P4 1 second_user_message", "P5 2 Unconfirmed"], "quarantine"),
+    ("user; call a seq=7", ["L1 7 WrongSequence"], ""),
 ]
 
 
 def way_out(found: Diagnosis) -> str:
     """In the words of the ladder."""
-    if found.admits is None:
-        return "close" if found.way_out is WayOut.CLOSE_ABANDONED else ""
-    quarantine = found.admits.damaged_turns is DamagedTurns.QUARANTINE
-    omit = found.admits.legacy_replies is LegacyReplies.OMIT
+    closing = "" if found.earlier_turns is None else f"close {found.earlier_turns.value}"
+    choice = choices(found.admits) or choices(found.admits_closed)
+    return ", then ".join(part for part in (closing, choice) if part)
+
+
+def choices(config: ProjectionConfig | None) -> str:
+    """What of a configuration is not the default."""
+    quarantine = config is not None and config.damaged_turns is DamagedTurns.QUARANTINE
+    omit = config is not None and config.legacy_replies is LegacyReplies.OMIT
     return " ".join(["quarantine"] * quarantine + ["omit"] * omit)
+
+
+def named(found: Diagnosis) -> WayOut | None:
+    """Which of the ways out the rest of a diagnosis amounts to."""
+    if found.admits is not None:
+        return WayOut.CONFIGURATION
+    if found.earlier_turns is None:
+        return None
+    closed = found.admits_closed is None
+    return WayOut.CLOSE_ABANDONED if closed else WayOut.CLOSE_THEN_CONFIGURATION
 
 
 @pytest.mark.parametrize(("table", "expected", "out"), LADDER, ids=[table for table, _, _ in LADDER])
@@ -115,8 +151,12 @@ def test_every_violation_is_listed_in_order(table: str, expected: list[str], out
 
     assert expected == names(found)
     assert out == way_out(found)
-    assert (found.admits is not None) == (found.way_out is WayOut.CONFIGURATION)
+    assert named(found) is found.way_out
     assert found.admits is None or isinstance(project(SESSION, log, found.admits), Success)
+    if found.earlier_turns is not None:
+        closing = close_abandoned(SESSION, log, NumberedIds(prefix="jw_"), found.earlier_turns).unwrap()
+        closed = session_log([*log.events, *closing.events])
+        assert isinstance(project(SESSION, closed, found.admits_closed or ProjectionConfig()), Success)
 
 
 @pytest.mark.parametrize(("table", "expected", "_out"), LADDER, ids=[table for table, _, _ in LADDER])
@@ -247,12 +287,50 @@ class TestQuarantine:
 
         assert ["P5 3 Unconfirmed"] == names(found)
         assert (None, WayOut.CLOSE_ABANDONED) == (found.admits, found.way_out)
+        assert (EarlierTurns.KEEP, None) == (found.earlier_turns, found.admits_closed)
+
+    @pytest.mark.parametrize(
+        "table", ["user; call a; done cancelled", "user; call a; reply; error", "user; ask k; error"]
+    )
+    def test_the_last_turn_that_has_its_end_is_not(self, table: str) -> None:
+        """Nothing can be appended to it."""
+        assert () == diagnose(SESSION, log_of(table), self.CONFIG).violations
 
     def test_bounds_are_lifted_to_what_is_left(self) -> None:
         log = log_of("user; user; done; turn two; user; reply; done; turn three; user")
         found = diagnose(SESSION, log, ProjectionConfig(max_messages=2))
 
         assert attrs.evolve(self.CONFIG, max_messages=3) == found.admits
+
+
+class TestAfterClosing:
+    """What the log needs once its last turn is closed."""
+
+    LOG = log_of("user; reply; done; turn two; user; call a; result a; call b")
+
+    def test_bounds_are_those_of_the_closed_log(self) -> None:
+        """Three events are appended: a result, the mark, the end."""
+        tight = ProjectionConfig(max_events=8, max_input_bytes=1, max_messages=3)
+        found = diagnose(SESSION, self.LOG, tight)
+        ids = NumberedIds(prefix="recovered_")
+        closing = close_abandoned(SESSION, self.LOG, ids).unwrap()
+        closed = session_log([*self.LOG.events, *closing.events])
+
+        assert (WayOut.CLOSE_THEN_CONFIGURATION, EarlierTurns.REJECT) == (found.way_out, found.earlier_turns)
+        assert (
+            ProjectionConfig(max_events=10, max_input_bytes=log_bytes(closed), max_messages=7)
+            == found.admits_closed
+        )
+
+    def test_ids_that_the_log_uses_are_in_nobodys_way(self) -> None:
+        found = diagnose(SESSION, log_of("user id=recovered_event_2; call a"))
+
+        assert (WayOut.CLOSE_ABANDONED, EarlierTurns.REJECT) == (found.way_out, found.earlier_turns)
+
+    def test_nothing_mends_a_configuration_that_is_none(self) -> None:
+        found = diagnose(SESSION, self.LOG, ProjectionConfig(max_events=0))
+
+        assert (None, None, None) == (found.way_out, found.earlier_turns, found.admits_closed)
 
 
 def test_a_call_that_no_build_can_send_is_a_warning() -> None:

@@ -9,7 +9,7 @@ import pytest
 from typing_extensions import override
 
 from jingwei.build import BuildInputs, BuiltContext, build
-from jingwei.ids import ProviderCallId, SessionId, TurnId
+from jingwei.ids import ProviderCallId, SessionId, SummaryId, TurnId
 from jingwei.messages.records import UserMessage
 from jingwei.projection.project import project
 from jingwei.projection.records import Projection, TurnSources
@@ -26,7 +26,7 @@ from jingwei.report.records import (
 )
 from jingwei.request.counting import ByteHeuristicCounter
 from jingwei.request.records import ContextBudget, ContextTarget
-from jingwei.selection.records import CondenseTurn, DropTurn, PreviewPolicy, TurnReduction
+from jingwei.selection.records import CondenseTurn, DropTurn, PreviewPolicy, SummarizedTurn, TurnEnd
 from tests.logtable import SESSION, log_of
 
 TARGET = ContextTarget(model="m", template_revision="r")
@@ -49,7 +49,7 @@ def built(window: int = 500, previous: BuildReport | None = None) -> BuiltContex
 PLAIN = built().report
 
 
-def turns(*reductions: TurnReduction, ids: str = "abc", pinned: str = "") -> TurnLedger:
+def turns(*reductions: TurnEnd, ids: str = "abc", pinned: str = "") -> TurnLedger:
     """A ledger of turns that are named by letters."""
     return TurnLedger(
         sources=tuple(TurnSources(turn_id=TurnId(name), source_events=()) for name in ids),
@@ -87,6 +87,10 @@ def drop(name: str) -> DropTurn:
 
 def condense(name: str, preview: int = 512) -> CondenseTurn:
     return CondenseTurn(turn_id=TurnId(name), policy=PreviewPolicy(preview_bytes=preview))
+
+
+def summed(name: str, by: str = "s") -> SummarizedTurn:
+    return SummarizedTurn(turn_id=TurnId(name), summary_id=SummaryId(by))
 
 
 def row(call: str, reduction: ReductionKind | None = None) -> ExchangeRow:
@@ -337,3 +341,46 @@ def test_a_build_reports_it_against_the_previous_report() -> None:
 
 def test_prices_are_those_that_providers_have_asked() -> None:
     assert CachePrices(read=Fraction(1, 10), write=Fraction(5, 4)) == DEFAULT_PRICES
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (turns(), turns(summed("a"), summed("b"))),
+        (turns(summed("a"), summed("b")), turns()),
+        (turns(drop("a")), turns(summed("a"))),
+        (turns(condense("a")), turns(summed("a"))),
+        (turns(summed("a", "s")), turns(summed("a", "other"))),
+    ],
+)
+def test_a_summary_that_comes_or_goes_is_told(before: TurnLedger, now: TurnLedger) -> None:
+    """Whatever stood for the turn otherwise, and also where another summary stands for it."""
+    found = compare(report("sabcu", ledger=before), report("sxcu", ledger=now))
+
+    assert PrefixChange.SUMMARIZED is found.reason
+
+
+def test_a_summary_that_says_something_else_is_told() -> None:
+    """The same turns are summarised, by an envelope of other bytes."""
+    ledger = turns(summed("a"), summed("b"))
+    found = compare(
+        report("sxcu", ledger=ledger, summary_digest="x"), report("sycu", ledger=ledger, summary_digest="y")
+    )
+
+    assert PrefixChange.SUMMARIZED is found.reason
+
+
+def test_the_turn_that_ran_may_be_summarised_at_once() -> None:
+    """It is the first turn that the history gained, and a summary stands for it."""
+    before = report("sabcu", ledger=turns())
+    now = report("sabcxv", ledger=turns(summed("d"), ids="abcd"))
+
+    assert PrefixChange.SUMMARIZED is compare(before, now).reason
+
+
+def test_of_the_reductions_that_of_the_running_turn_decides() -> None:
+    """What was done to older turns before as well has no part in it."""
+    before = report("sacuv", current=2, ledger=turns(drop("b")))
+    now = report("sacux", current=2, ledger=turns(drop("b"), condense("d"), ids="abcd"))
+
+    assert PrefixChange.CONDENSED is compare(before, now).reason

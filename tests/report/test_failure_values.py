@@ -6,7 +6,8 @@ from jingwei.build import build
 from jingwei.codec import DecodeFailed, DecodeReason
 from jingwei.events.failures import DuplicateEventId, WrongSequence, WrongSession
 from jingwei.events.turns import MalformedReason
-from jingwei.ids import EventId, ModelCallId, SessionId, ToolCallId, TurnId
+from jingwei.ids import EventId, ItemId, ModelCallId, SessionId, SummaryId, ToolCallId, TurnId
+from jingwei.items.failures import InvalidItem, InvalidItemReason
 from jingwei.jsontext import JsonValue
 from jingwei.limits import Bound, LimitExceeded
 from jingwei.messages.failures import (
@@ -53,6 +54,7 @@ from jingwei.report.failures import (
     UnverifiedReason,
 )
 from jingwei.report.wire import report_value
+from jingwei.results.failures import ContradictionReason, ViewContradiction
 from jingwei.selection.records import InvalidPlan, InvalidPlanReason
 from tests.test_build import ByteCounter, built, history, inputs
 
@@ -163,6 +165,52 @@ BUILDS: list[tuple[BuildFailure, dict[str, JsonValue]]] = [
     (
         InvalidPlan(step=None, reason=InvalidPlanReason.PINNED, turn_id=TurnId("t")),
         {"kind": "InvalidPlan", "step": None, "reason": "pinned"},
+    ),
+    (
+        InvalidPlan(step=2, reason=InvalidPlanReason.REPEATED, turn_id=None, item_id=ItemId("a")),
+        {"kind": "InvalidPlan", "step": 2, "reason": "repeated"},
+    ),
+    (
+        InvalidPlan(step=2, reason=InvalidPlanReason.REPEATED, turn_id=None, summary_id=SummaryId("s")),
+        {"kind": "InvalidPlan", "step": 2, "reason": "repeated"},
+    ),
+    (
+        InvalidPlan(step=2, reason=InvalidPlanReason.REPEATED, turn_id=None, exchange=7),
+        {"kind": "InvalidPlan", "step": 2, "reason": "repeated"},
+    ),
+    (
+        InvalidItem(item_id=ItemId("a"), field="trust", reason=InvalidItemReason.OUT_OF_RANGE, actual="7/2"),
+        {"kind": "InvalidItem", "item_id": "a", "field": "trust", "reason": "out_of_range", "actual": "7/2"},
+    ),
+    (
+        ViewContradiction(
+            turn_id=TurnId("t"),
+            source_event=EventId("e9"),
+            recorded_by=EventId("v1"),
+            reason=ContradictionReason.TEXT,
+        ),
+        {
+            "kind": "ViewContradiction",
+            "turn_id": "t",
+            "source_event": "e9",
+            "recorded_by": "v1",
+            "reason": "text",
+        },
+    ),
+    (
+        ViewContradiction(
+            turn_id=TurnId("t"),
+            source_event=EventId("e9"),
+            recorded_by=None,
+            reason=ContradictionReason.NAME,
+        ),
+        {
+            "kind": "ViewContradiction",
+            "turn_id": "t",
+            "source_event": "e9",
+            "recorded_by": None,
+            "reason": "name",
+        },
     ),
     (
         InvalidInput(reason=InvalidInputReason.ZERO_WINDOW, path="/budget/window_tokens"),

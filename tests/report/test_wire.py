@@ -1,20 +1,30 @@
 """Reports as JSON (B6): a row a turn when written, the shared form when read."""
 
 import json
+from fractions import Fraction
 
 import attrs
 import pytest
 
 from jingwei.build import build
 from jingwei.codec import DecodeFailed, DecodeReason, EncodeFailed, EncodeReason
-from jingwei.ids import TurnId
+from jingwei.ids import ItemId, SummaryId, TurnId
+from jingwei.items.records import ItemKind, ItemSource, Tier
 from jingwei.jsontext import JsonValue
 from jingwei.outcome import Failure, Success
 from jingwei.report.failures import CountLimit
-from jingwei.report.records import BuildReport
+from jingwei.report.records import BuildReport, ItemRow, ReductionKind
 from jingwei.report.wire import decode_report, encode_report, read_report, report_value
 from jingwei.request.records import BuildLimits
-from jingwei.selection.records import CondenseExchange, CondenseTurn, Plan, PrefixMarks, PreviewPolicy
+from jingwei.selection.records import (
+    ChoiceReason,
+    CondenseExchange,
+    CondenseTurn,
+    Plan,
+    PrefixMarks,
+    PreviewPolicy,
+    SummarizedTurn,
+)
 from jingwei.selection.search import Search
 from tests.selection.test_exchanges import SMALL, asked, result, user
 from tests.test_build import AdditiveByteCounter, ByteCounter, Planned, built, drop, history, inputs
@@ -76,6 +86,9 @@ def test_every_key_is_always_there_in_the_order_of_the_contract() -> None:
         "marks",
         "exchanges",
         "cache",
+        "items",
+        "summaries",
+        "selection",
     ] == list(written)
     assert {"model": "test-model", "template_revision": "test-v1"} == written["target"]
     assert {
@@ -215,3 +228,47 @@ def test_a_label_with_half_a_surrogate_pair_cannot_be_written() -> None:
     report = built(build(history(0), inputs(), ByteCounter(), strategy=Planned(Plan(), name="\ud800"))).report
 
     assert Failure(EncodeFailed(reason=LONE, index=None, actual="U+D800")) == encode_report(report)
+
+
+def test_what_became_of_turns_by_summaries_and_views_survives_json() -> None:
+    """Which summary stands for a turn, and which turns were sent as views; both only where it is so."""
+    ledger = attrs.evolve(
+        REPORT.turns,
+        reductions=(SummarizedTurn(turn_id=TurnId("t1"), summary_id=SummaryId("s")),),
+        viewed=(TurnId("t2"),),
+    )
+    report = attrs.evolve(REPORT, turns=ledger)
+    rows = as_json(report)["turns"]
+    assert isinstance(rows, list)
+
+    assert report == decode_report(encode_report(report).unwrap()).unwrap()
+    assert [None, "s", None] == [row.get("summary_id") for row in rows if isinstance(row, dict)]
+    assert ["summarized"] == [row["reduction"] for row in rows if isinstance(row, dict) and row["reduction"]]
+    assert [False, False, True] == ["viewed" in row for row in rows if isinstance(row, dict)]
+
+
+def test_rows_of_items_keep_their_fractions() -> None:
+    """A third is written as one, not as a float near it."""
+    row = ItemRow(
+        item_id=ItemId("a"),
+        kind=ItemKind.FACT,
+        tier=Tier.P2,
+        source=ItemSource.MEMORY,
+        source_ref=None,
+        source_events=(),
+        recall_score=Fraction(1, 3),
+        retained=True,
+        protected=False,
+        reduction=ReductionKind.CONDENSED,
+        reason=ChoiceReason.VALUE,
+        full_cost=9,
+        cost=4,
+    )
+    report = attrs.evolve(
+        REPORT, items=(row, attrs.evolve(row, item_id=ItemId("b"), recall_score=Fraction(1)))
+    )
+    rows = as_json(report)["items"]
+    assert isinstance(rows, list)
+
+    assert report == decode_report(encode_report(report).unwrap()).unwrap()
+    assert ["1/3", 1] == [one["recall_score"] for one in rows if isinstance(one, dict)]

@@ -1,6 +1,5 @@
 """Large results become previews that say how the tool ended and where the whole text stands (R4, T2, T3)."""
 
-import gc
 import json
 
 import attrs
@@ -13,14 +12,8 @@ from jingwei.messages.records import AssistantMessage, ModelMessage, ToolMessage
 from jingwei.messages.wire import message_bytes
 from jingwei.projection.project import project
 from jingwei.projection.records import ProjectedTurn
-from jingwei.selection.condense import (
-    _Known,
-    _Memory,
-    condensed_exchange,
-    condensed_turn,
-    preview_of,
-    recorded_outcome,
-)
+from jingwei.results.recorded import recorded_outcome
+from jingwei.selection.condense import condensed_exchange, condensed_turn
 from jingwei.selection.records import Condensed, Exchange, PreviewPolicy
 from tests.logtable import SESSION, log_of
 
@@ -148,30 +141,6 @@ def test_words_of_users_and_models_are_never_condensed() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("expected", "text", "size"),
-    [
-        ("", "", 5),
-        ("ab", "ab", 5),
-        ("ab", "ab", 2),
-        ("a", "ab", 1),
-        ("", "ab", 0),
-        ("", "ab", -3),
-        ("字", "字字", 5),
-        ("字字", "字字", 6),
-        ("", "字", 2),
-        ("é", "éé", 3),
-        ("a", "a🙂", 4),
-        ("a🙂", "a🙂", 5),
-        ("a", "a\ud800", 3),
-        ("a\ud800", "a\ud800b", 4),
-    ],
-)
-def test_a_preview_ends_between_characters(expected: str, text: str, size: int) -> None:
-    """Half a surrogate pair, which code can make, counts as three bytes, as it does everywhere."""
-    assert expected == preview_of(text, size)
-
-
 # --- what is remembered ---------------------------------------------------------------------------
 
 
@@ -183,46 +152,3 @@ def test_a_turn_is_read_once_while_it_lives() -> None:
     assert found is condensed_turn(whole, SMALL, SESSION)
     assert found != condensed_turn(whole, SMALL, SessionId("another"))
     assert found != condensed_turn(whole, attrs.evolve(SMALL, preview_bytes=21), SESSION)
-
-
-def test_that_a_turn_has_no_previews_is_remembered_too() -> None:
-    whole, memory = turn_with("x" * 900), _Memory(9)
-    memory.remember((1, SMALL, SESSION), whole, _Known(condensed=None))
-
-    assert _Known(condensed=None) == memory.get((1, SMALL, SESSION), whole)
-
-
-def test_a_turn_that_is_gone_is_forgotten() -> None:
-    memory, known = _Memory(1), _Known(condensed=None)
-    first, second = turn_with("x" * 900), turn_with("x" * 900)
-    memory.remember((1, SMALL, SESSION), first, known)
-    memory.remember((2, SMALL, SESSION), second, known)
-    assert 2 == len(memory)
-    del first, second
-    gc.collect()
-
-    assert 0 == len(memory)
-
-
-def test_an_identity_that_is_used_again_is_not_taken_for_its_first_owner() -> None:
-    """Also where the first owner goes after the second has come."""
-    memory, key = _Memory(9), (1, SMALL, SESSION)
-    first, second = turn_with("x" * 900), turn_with("y" * 900)
-    memory.remember(key, first, _Known(condensed=None))
-
-    assert None is memory.get(key, second)
-    memory.remember(key, second, _Known(condensed=None))
-    del first
-    gc.collect()
-    assert _Known(condensed=None) == memory.get(key, second)
-
-
-def test_the_memory_is_bounded_and_keeps_what_is_asked_for() -> None:
-    turns = [turn_with(f"{i}" * 900) for i in range(6)]
-    memory = _Memory(2)
-    for i, whole in enumerate(turns):
-        memory.remember((i, SMALL, SESSION), whole, _Known(condensed=None))
-        assert memory.get((0, SMALL, SESSION), turns[0]) is not None
-
-    assert len(memory) <= 4
-    assert None is memory.get((1, SMALL, SESSION), turns[1])

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from jingwei.build import BuildInputs, BuiltContext, ContextBuilder, build
-from jingwei.ids import TurnId
+from jingwei.ids import ItemId, SummaryId, TurnId
+from jingwei.items.records import ContextItem, ItemKind, ItemSource, ShortContent
 from jingwei.limits import Bound, LimitExceeded
 from jingwei.messages.failures import MissingAssistantContent
 from jingwei.messages.records import (
@@ -20,6 +21,7 @@ from jingwei.messages.records import (
     ModelMessage,
     UserMessage,
 )
+from jingwei.messages.wire import message_text
 from jingwei.outcome import Failure, Outcome, Success
 from jingwei.projection.project import project
 from jingwei.projection.records import Projection
@@ -50,7 +52,19 @@ from jingwei.request.records import (
     TokenBreakdown,
     TokenCount,
 )
-from jingwei.selection.records import Candidate, DropExchange, DropTurn, Plan, PlanStep, Room, TurnCandidate
+from jingwei.selection.records import (
+    Candidate,
+    CondenseItem,
+    DropExchange,
+    DropItem,
+    DropTurn,
+    Plan,
+    PlanStep,
+    Reduction,
+    ReplaceTurnsBySummary,
+    Room,
+    TurnCandidate,
+)
 from jingwei.selection.search import Search
 from jingwei.selection.strategies import OLDEST_TURN_FIRST, Strategy
 from jingwei.testing.conformance import (
@@ -62,9 +76,11 @@ from jingwei.testing.conformance import (
     windows,
 )
 from tests.logtable import SESSION, log_of
+from tests.selection.weighing import summary
 from tests.test_build import RUNNING, AdditiveByteCounter, history, inputs
 
 TARGET = ContextTarget(model="m", template_revision="r1")
+COUNTER = AdditiveByteCounter()
 NONE = Allowance()
 BOUND = ByteBoundCounter(
     model="m",
@@ -158,6 +174,21 @@ class Pretending:
         return self.fixed
 
 
+@final
+class Rewarding:
+    """An additive counter by which a shorter message costs more."""
+
+    def count(self, target: ContextTarget, request: GenerationRequest) -> Outcome[TokenCount, CountRefused]:
+        parts = tokens(template=1 + sum([self.message_cost(message) for message in request.messages]))
+        return Success(counted(request, target=target, tokens=parts))
+
+    def message_cost(self, message: ModelMessage) -> int:
+        return 10**6 - len(message_text(message))
+
+    def fixed_cost(self, constraint: GenerationConstraint) -> int:
+        return 1
+
+
 def tokens(**parts: int) -> TokenBreakdown:
     """Four parts, zero where nothing is said."""
     return TokenBreakdown(**{"system": 0, "messages": 0, "constraint": 0, "template": 0, **parts})
@@ -178,6 +209,7 @@ BROKEN: dict[str, tuple[str, TokenCounter]] = {
     "claiming": ("C5", Broken(lambda: {"evidence": TokenBoundEvidence.VERIFIED_UPPER_BOUND})),
     "pretending": ("C6: costs", Pretending(1)),
     "paying back": ("C6: a cost", Pretending(0, cost=-1, fixed=999)),
+    "rewarding": ("C6: a message costs", Rewarding()),
 }
 
 
@@ -273,11 +305,98 @@ def test_one_plan_can_be_checked_by_itself() -> None:
     assert OLDEST_TURN_FIRST.plan(candidates, ROOM) == check_plan(OLDEST_TURN_FIRST, candidates, ROOM)
 
 
-def test_a_plan_over_turns_may_name_no_exchange() -> None:
-    step = PlanStep(reductions=(DropExchange(index=7),))
+@pytest.mark.parametrize(
+    ("reduction", "named"),
+    [
+        (DropExchange(index=7), "exchange 7"),
+        (DropItem(item_id=ItemId("i")), "item i"),
+        (ReplaceTurnsBySummary(summary_id=SummaryId("s")), "summary s"),
+    ],
+)
+def test_a_plan_over_turns_may_name_nothing_else(reduction: Reduction, named: str) -> None:
+    step = PlanStep(reductions=(reduction,))
 
-    with pytest.raises(AssertionError, match=r"R1: .*exchange 7"):
+    with pytest.raises(AssertionError, match=f"R1: .*{named}"):
         check_plan(Scripted(lambda _: Plan(steps=(step,))), (), ROOM)
+
+
+ITEMS = (
+    ContextItem(
+        item_id=ItemId("long"),
+        kind=ItemKind.FACT,
+        content="x" * 900,
+        source=ItemSource.TOOL,
+        short=ShortContent(text="short", method="cut-v1"),
+    ),
+    ContextItem(
+        item_id=ItemId("must"), kind=ItemKind.GOAL, content="g", source=ItemSource.USER, required=True
+    ),
+)
+
+
+def test_a_build_with_items_and_summaries_keeps_the_laws() -> None:
+    """In full, condensed and left out; and with a summary in front of the history."""
+    given_ = attrs.evolve(inputs(), items=ITEMS, summaries=(summary("s", 0),))
+    reductions: tuple[Reduction, ...] = (
+        ReplaceTurnsBySummary(summary_id=SummaryId("s")),
+        CondenseItem(item_id=ItemId("long")),
+        DropItem(item_id=ItemId("long")),
+    )
+    past = summed_history()
+    for end in range(4):
+        strategy = Scripted(lambda _, end=end: Plan(base=reductions[:end]))  # type: ignore[misc]
+        outcome = check_build(build, past, given_, COUNTER, strategy=strategy, search=Search.LINEAR)
+
+        assert isinstance(outcome, Success)
+
+
+def test_a_report_that_leaves_an_item_out_that_must_stay_is_caught() -> None:
+    """S3: a builder that lies about its items is told by the number of the rule."""
+
+    def lying(
+        history: Projection,
+        inputs: BuildInputs,
+        counter: TokenCounter,
+        *,
+        strategy: Strategy,
+        search: Search,
+    ) -> Outcome[BuiltContext, BuildFailure]:
+        made = build(history, inputs, counter, strategy=strategy, search=search).unwrap()
+        rows = tuple([attrs.evolve(row, retained=False) for row in made.report.items or ()])
+        return Success(attrs.evolve(made, report=attrs.evolve(made.report, items=rows)))
+
+    given_ = attrs.evolve(inputs(), items=ITEMS)
+    with pytest.raises(AssertionError, match="S3: the item must"):
+        check_build(lying, history(1), given_, COUNTER, strategy=OLDEST_TURN_FIRST, search=Search.LINEAR)
+
+
+def test_a_report_that_does_not_name_every_item_is_caught() -> None:
+    def silent(
+        history: Projection,
+        inputs: BuildInputs,
+        counter: TokenCounter,
+        *,
+        strategy: Strategy,
+        search: Search,
+    ) -> Outcome[BuiltContext, BuildFailure]:
+        made = build(history, inputs, counter, strategy=strategy, search=search).unwrap()
+        return Success(attrs.evolve(made, report=attrs.evolve(made.report, items=None)))
+
+    with pytest.raises(AssertionError, match="S7: the report does not name every item"):
+        check_build(
+            silent,
+            history(1),
+            attrs.evolve(inputs(), items=ITEMS),
+            COUNTER,
+            strategy=OLDEST_TURN_FIRST,
+            search=Search.LINEAR,
+        )
+
+
+def summed_history() -> Projection:
+    """Turns 0 and 1, long enough for a summary to be smaller."""
+    said = "said at length " * 40
+    return project(SESSION, log_of(f'turn 0; user "{said}"; reply; done; turn 1; user; reply; done')).unwrap()
 
 
 def test_a_running_turn_that_is_reduced_keeps_the_laws() -> None:

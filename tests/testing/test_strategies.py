@@ -22,6 +22,8 @@ from jingwei.events.records import (
 )
 from jingwei.events.wire import decode_log, encode_log, session_log
 from jingwei.ids import EventId, is_blank
+from jingwei.items.check import items_failure
+from jingwei.items.records import ItemKind
 from jingwei.messages.records import UserMessage
 from jingwei.messages.shape import check_shape, constraint_failure, messages_failure
 from jingwei.messages.wire import decode_request, decode_response, encode_request, encode_response
@@ -228,3 +230,15 @@ def test_renumbered_events_have_unbroken_numbers_and_ids_of_their_own() -> None:
     found = some.renumbered(numbered("a", "b", "a", "a"))
 
     assert [(0, "a"), (1, "b"), (2, "a#2"), (3, "a#3")] == [(event.seq, event.event_id) for event in found]
+
+
+def test_items_are_such_that_a_build_takes_them() -> None:
+    """No rule refuses them, none is a system text, and all that a build may meet is among them."""
+    sets = drawn(some.context_items(), examples=60)
+    items = [item for one in sets for item in one]
+
+    assert all(items_failure(one) is None for one in sets)
+    assert ItemKind.SYSTEM not in {item.kind for item in items}
+    assert {True, False} == {item.required for item in items} == {item.pinned for item in items}
+    assert {True, False} == {item.short is None for item in items}
+    assert any("</jingwei_items>" in item.content for item in items)

@@ -24,6 +24,7 @@ from jingwei.messages.records import (
 from jingwei.outcome import Failure, Success
 from jingwei.request.counting import AdditiveCounter
 from jingwei.request.records import ContextTarget, TokenBoundEvidence, TokenBreakdown, TokenCount
+from jingwei.testing.conformance import check_counter
 from jingwei.tokenizers.tiktoken import PIECE_CHARS, BpeEstimateCounter
 
 NAMES = ("o200k_base", "cl100k_base")
@@ -173,3 +174,8 @@ def test_a_negative_overhead_is_refused(name: str) -> None:
     counter = BpeEstimateCounter(encoding=encoding("o200k_base"), **{name: -1})
 
     assert isinstance(counter.count(TARGET, GenerationRequest(messages=())), Failure)
+
+
+def test_the_laws_of_counters_hold(bpe: tiktoken.Encoding) -> None:
+    """Additive by its costs, and a line of an envelope less never costs more (C6)."""
+    check_counter(BpeEstimateCounter(encoding=bpe), TARGET)

@@ -1,7 +1,7 @@
 """Run the checkers over a pretend host and over wrong uses, and say what is not as it should be.
 
 mypy strict with the plugin of returns, mypy strict without it (as in a host's project), pyright strict.
-Each runs once, over both files, and beside the others; its answer is read line by line.
+Each runs once, over all files, and beside the others; its answer is read line by line.
 
 `test_checkers.py` asks about the checkout. As a script it asks about the jingwei that another interpreter
 has installed, and that one alone: `.ci/run` does so with the wheel, from a copy of this folder.
@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 HERE: Final = Path(__file__).resolve().parent
+HOSTS: Final = ("host.py", "host_rooms.py")
+WRONG: Final = ("wrong_uses.py", "wrong_rooms.py")
 KEPT_OUT: Final = "# mypy: ignore-errors"
 CHECKERS: Final = ("mypy with the plugin", "mypy without the plugin", "pyright")
 
@@ -41,30 +43,36 @@ def main() -> int:
 
 def amiss(errors: Errors) -> list[str]:
     """What one checker should not have said, and what it should have."""
-    wrong = {("wrong_uses.py", line) for line in marked()}
+    wrong = marked()
     said = [f"{file}:{line}: {text}" for (file, line), text in errors.items() if (file, line) not in wrong]
     return said + [f"{file}:{line}: accepted" for file, line in sorted(wrong - errors.keys())]
 
 
-def marked() -> set[int]:
+def marked() -> set[tuple[str, int]]:
     """The lines that are wrong."""
-    lines = (HERE / "wrong_uses.py").read_text().splitlines()
-    return {number for number, line in enumerate(lines, 1) if line.endswith("# wrong")}
+    return {
+        (name, number)
+        for name in WRONG
+        for number, line in enumerate((HERE / name).read_text().splitlines(), 1)
+        if line.endswith("# wrong")
+    }
 
 
 def answers(place: Path, python: str, cache: Path, source: Path | None) -> dict[str, Errors]:
     """What each checker says.
 
     Args:
-        place: an empty folder, for a host's project of its own: the two files and nothing else.
+        place: an empty folder, for a host's project of its own: these files and nothing else.
         python: the interpreter whose packages are read.
         cache: where mypy keeps what it knows.
         source: a folder that is read before the packages; None for the packages alone.
     """
-    shutil.copy(HERE / "host.py", place)
-    wrong = (HERE / "wrong_uses.py").read_text()
-    assert wrong.startswith(KEPT_OUT + "\n")
-    (place / "wrong_uses.py").write_text(wrong.replace(KEPT_OUT, "#", 1))
+    for name in HOSTS:
+        shutil.copy(HERE / name, place)
+    for name in WRONG:
+        wrong = (HERE / name).read_text()
+        assert wrong.startswith(KEPT_OUT + "\n")
+        (place / name).write_text(wrong.replace(KEPT_OUT, "#", 1))
     with ThreadPoolExecutor() as pool:
         running = (
             pool.submit(mypy, place, python, "plugin", cache, source),
@@ -88,8 +96,8 @@ def mypy(place: Path, python: str, settings: str, cache: Path, source: Path | No
             "--no-pretty",
             "--hide-error-context",
             "--no-error-summary",
-            "host.py",
-            "wrong_uses.py",
+            *HOSTS,
+            *WRONG,
         ],
         cwd=place,
         env=inherited if source is None else {**inherited, "MYPYPATH": str(source)},

@@ -665,6 +665,10 @@ def told_build(failure: BuildFailure) -> str:
     match failure:
         case InvalidInput(reason=reason, path=path):
             return f"{reason.value} at {path}"
+        case jingwei.InvalidItem(item_id=item_id):
+            return item_id
+        case jingwei.ViewContradiction(source_event=source):
+            return source
         case UnverifiedCount(reason=missing):
             return missing.value
         case LimitExceeded():
